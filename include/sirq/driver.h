@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sirq/driver.h - the contract between the packet path and a network device.
+ *
+ * A driver is one table of functions in one file of src/driver; real and simulated
+ * devices are peers.  A device has one receive queue, one NAPI instance, one interrupt.
+ *
+ * Life: sirq_netdev_open -> (host requests dev->irq) -> traffic -> (host frees it) ->
+ * sirq_netdev_close.  A device is opened with its interrupt masked; attaching it unmasks.
+ */
+#ifndef SIRQ_DRIVER_H
+#define SIRQ_DRIVER_H
+
+#include <sirq/net.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What went wrong, for a person: names the argument and the remedy. */
+struct sirq_error {
+    char text[256];
+};
+
+/* Fill err->text (err may be null) and return -code. */
+int sirq_fail(struct sirq_error *err, int code, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+struct sirq_netdev_config {
+    const char *ifname;    /* packet: the interface */
+    int shm_fd;            /* shm: memory made by sirq_shm_create(), -1: make one */
+    unsigned ring_size;    /* frames the device holds; 0: driver's default; power of two */
+    unsigned frame_size;   /* bytes a frame may have; 0: 2048 */
+};
+
+struct sirq_netdev_stats {
+    uint64_t rx_packets; /* frames the device put on its ring and the driver took */
+    uint64_t rx_dropped; /* frames the device lost because its ring was full */
+    uint64_t rx_waiting; /* frames on the ring now (0 where the device cannot tell) */
+    uint64_t irqs;       /* interrupts handled */
+    uint64_t irqs_empty; /* of these, with nothing on the ring */
+};
+
+struct sirq_driver {
+    const char *name;
+
+    /*
+     * Open the device: fills dev->priv, dev->irq.fd, dev->irq.self_masking.  Masked.
+     * Task context, may allocate.  0 or -errno with err filled; then nothing is left.
+     */
+    int (*open)(struct sirq_netdev *dev, const struct sirq_netdev_config *config,
+                struct sirq_error *err);
+
+    /* Task context; the interrupt is freed and NAPI disabled. */
+    void (*close)(struct sirq_netdev *dev);
+
+    /*
+     * Hand up to `budget` frames to sirq_net_rx(), oldest first, and free their places.
+     * Returns how many.  Softirq context.
+     */
+    int (*rx_poll)(struct sirq_cpu *cpu, struct sirq_netdev *dev, int budget);
+
+    /* Clear the cause of the interrupt (drain a doorbell).  Hardirq.  May be null. */
+    void (*irq_ack)(struct sirq_netdev *dev);
+
+    /* No more interrupts / interrupts again.  Any context.  */
+    void (*irq_mask)(struct sirq_netdev *dev);
+    void (*irq_unmask)(struct sirq_netdev *dev);
+
+    /* Is a frame waiting?  No system call; any thread. */
+    bool (*rx_pending)(const struct sirq_netdev *dev);
+
+    /* Read the device's counters.  Task context. */
+    void (*stats)(const struct sirq_netdev *dev, struct sirq_netdev_stats *out);
+};
+
+struct sirq_netdev {
+    const struct sirq_driver *driver;
+    struct sirq_net *net;
+    const struct sirq_host *host;
+    struct sirq_napi napi;
+    struct sirq_irq irq;
+    void *priv;                /* the driver's own */
+    uint64_t irqs, irqs_empty; /* writer: the interrupt handler */
+};
+
+/*
+ * Open a device of `driver` on `net`, in memory of the caller.  0 or -errno with err
+ * filled.  The interrupt handler and NAPI poll are the generic ones of src/net/netdev.c.
+ */
+int sirq_netdev_open(struct sirq_netdev *dev, struct sirq_net *net,
+                     const struct sirq_driver *driver,
+                     const struct sirq_netdev_config *config, struct sirq_error *err);
+void sirq_netdev_close(struct sirq_netdev *dev);
+void sirq_netdev_stats(const struct sirq_netdev *dev, struct sirq_netdev_stats *out);
+
+/* The drivers built in, null-terminated, and the one called `name` or null. */
+extern const struct sirq_driver *const sirq_drivers[];
+const struct sirq_driver *sirq_driver_find(const char *name);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sirq/host.h - what a host (real threads, a simulator, bare metal) gives the core.
+ *
+ * One table per host, shared by all its CPUs.  Every function may be called from hardirq
+ * and softirq context unless stated otherwise, so none may allocate or block, except
+ * bh_lock and wait.  A null entry is allowed only where it says so.
+ */
+#ifndef SIRQ_HOST_H
+#define SIRQ_HOST_H
+
+#include <sirq/softirq.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * A wait queue: threads that sleep until deferred work gives them something.  The owner
+ * embeds it (a socket does); zeroed is a valid empty one with eventfd = -1 set by hand.
+ *
+ * A sleeper: seq = load(wq->seq); nwaiters++; look once more at its condition; if still
+ * false host->wait(wq, seq); nwaiters--.  A waker: makes the condition true; full fence;
+ * if nwaiters or armed is set calls sirq_wake().  One of the two sees the other.
+ */
+struct sirq_wq {
+    struct sirq_lnode node; /* in sirq_cpu.wakes */
+    uint32_t queued;        /* 1: in a wakes list already, __atomic */
+    uint32_t seq;           /* bumped by every wake-up; the futex of the live host */
+    uint32_t nwaiters;      /* threads asleep or about to be, __atomic */
+    uint32_t armed;         /* 1: the eventfd is to be written at the next wake-up */
+    int eventfd;            /* -1: none; owned by the embedding object */
+    void *host;             /* host's own; the sim keeps its sleepers here */
+};
+
+/*
+ * An interrupt line of a device: a descriptor that becomes readable when the device wants
+ * attention.  How that turns into a call of the handler is the host's delivery mode.
+ * The embedding device owns it; fd, self_masking, handler, pending and data are set before it is
+ * requested from the host (sirq_live_irq_request) and constant until it is freed.
+ */
+struct sirq_irq {
+    int fd;
+    bool self_masking; /* the device has a mask of its own: the host need not mask fd */
+    void (*handler)(struct sirq_cpu *cpu, void *data); /* hardirq context, must be quick */
+    bool (*pending)(void *data); /* would the device interrupt now?  for polling; no syscall */
+    void *data;
+    struct sirq_cpu *cpu;   /* where it is delivered; host writes */
+    void *host;             /* the host's own */
+};
+
+struct sirq_host {
+    /* Monotonic time, ns.  Called twice per run: cheap. */
+    uint64_t (*now_ns)(const struct sirq_cpu *cpu);
+
+    /* The caller's context.  Never null. */
+    struct sirq_ctx *(*ctx)(void);
+
+    /*
+     * The CPU of `core` that the calling thread runs on, or null when it runs on none of
+     * them.  A hint: an unpinned thread may move right after.
+     */
+    struct sirq_cpu *(*this_cpu)(struct sirq_core *core);
+
+    /*
+     * Contended bottom halves.  bh_lock: task context only; return with the owner half of
+     * cpu->word holding ctx->token (a waiters bit may stand beside it); the core has
+     * found it taken by another.  bh_unlock: the owner half has SIRQ_OWNER_WAITERS set;
+     * hand over or free it, leaving the pending half alone.  Null on hosts where a run is
+     * never preempted by another context of the same CPU: contention is then a bug.
+     */
+    void (*bh_lock)(struct sirq_cpu *cpu, struct sirq_ctx *ctx);
+    void (*bh_unlock)(struct sirq_cpu *cpu, struct sirq_ctx *ctx);
+
+    /* cpu->ksoftirqd went from 0 to 1: let its thread run. */
+    void (*wake_ksoftirqd)(struct sirq_cpu *cpu);
+
+    /* Interrupt `cpu` so that it passes sirq_hardirq_enter/exit soon (an IPI). */
+    void (*kick)(struct sirq_cpu *cpu);
+
+    /*
+     * Sleep until wq->seq != seq or the timeout (ns; < 0: none) is over.  Task context,
+     * bottom halves enabled.  Returns 0 (also spuriously), -ETIMEDOUT or -EINTR.
+     */
+    int (*wait)(struct sirq_cpu *cpu, struct sirq_wq *wq, uint32_t seq, int64_t timeout_ns);
+
+    /* Bump wq->seq, wake its sleepers, write its eventfd when armed.  No CPU is owned. */
+    void (*wake)(struct sirq_cpu *cpu, struct sirq_wq *wq);
+
+    /*
+     * Let hard interrupts in while the actions of a run entered from an interrupt exit
+     * are executed, and keep them out again after.  Null: not needed.
+     */
+    void (*irq_enable)(struct sirq_cpu *cpu);
+    void (*irq_disable)(struct sirq_cpu *cpu);
+
+    /*
+     * Stop and restart delivery of a line without a mask of its own.  After unmask the
+     * caller looks at its device once more: what came in between makes no interrupt.
+     */
+    void (*irq_mask)(struct sirq_irq *irq);
+    void (*irq_unmask)(struct sirq_irq *irq);
+
+    /* Give way to whoever is waited for (sirq_tasklet_kill, sirq_synchronize). Task. */
+    void (*relax)(struct sirq_cpu *cpu);
+
+    /* Something a person should read: `what` is a static string.  May be null. */
+    void (*report)(struct sirq_cpu *cpu, const char *what, uint64_t value);
+
+    /* A broken invariant of the core.  Must not return. */
+    void (*bug)(const char *expr, const char *file, int line);
+};
+
+#ifdef __cplusplus
+}
+#endif
+#endif

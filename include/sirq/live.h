@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sirq/live.h - the live host: the core on this machine's CPUs and threads.
+ *
+ * One engine per process over a set of CPUs.  Each CPU has a pinned ksoftirqd thread; a
+ * clock thread, off those CPUs where it can be, gives ticks and runs the watchdog.  Hard
+ * interrupts are delivered in one of three ways:
+ *   signal  a real-time signal to the application thread running on the CPU, so softirqs
+ *           run on top of the thread they interrupt, on its alternate stack.  Needs no
+ *           privilege.  Handlers and actions must be async-signal-safe; see below.
+ *   thread  a pinned thread irq/N, SCHED_FIFO where permitted.
+ *   poll    application threads take interrupts at safe points (sirq_recv,
+ *           sirq_live_poll); while all of them sleep, irq/N takes them.
+ *
+ * What a handler or action may do under signal delivery: everything in sirq/softirq.h,
+ * tasklet.h, timer.h and net.h that names softirq or hardirq context, and what
+ * signal-safety(7) lists.  Not: malloc, stdio, locks shared with interrupted threads,
+ * blocking.  Debug builds check the calls of this library.
+ */
+#ifndef SIRQ_LIVE_H
+#define SIRQ_LIVE_H
+
+#include <sched.h>
+
+#include <sirq/driver.h>
+#include <sirq/policy.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct sirq_live;
+
+enum sirq_delivery { SIRQ_DELIVER_SIGNAL, SIRQ_DELIVER_THREAD, SIRQ_DELIVER_POLL };
+
+/* Scheduling of a thread; zeroed: SCHED_OTHER, nice 0. */
+struct sirq_sched {
+    int policy;   /* SCHED_OTHER, SCHED_BATCH, SCHED_IDLE, SCHED_FIFO, SCHED_RR */
+    int priority; /* 1..99 for FIFO and RR, else 0 */
+    int nice;     /* -20..19, for the others */
+};
+
+struct sirq_live_config {
+    const cpu_set_t *cpus;        /* null: the first CPU of the affinity mask */
+    unsigned hz;                  /* 0: 250 */
+    enum sirq_delivery delivery;
+    const struct sirq_policy *policy; /* null: the default */
+    struct sirq_sched ksoftirqd;
+    int signo;                    /* 0: SIGRTMIN + 3 */
+    unsigned max_threads;         /* registered at once; 0: 64, at most 1024 */
+    uint64_t stall_ns;            /* watchdog bound; 0: one second */
+    void (*report)(void *arg, unsigned cpu, const char *what, uint64_t value); /* may be null;
+                                     called from the clock thread */
+    void *report_arg;
+};
+
+/*
+ * Start an engine.  Task context.  0, or -errno with err filled and nothing left behind:
+ * -EINVAL (a CPU offline or outside the affinity mask, a number out of range), -EPERM (a
+ * scheduling class), -EBUSY (an engine runs already), -ENOMEM, -EAGAIN.
+ */
+int sirq_live_start(struct sirq_live **out, const struct sirq_live_config *config,
+                    struct sirq_error *err);
+
+/*
+ * Stop: threads joined, signal handler restored, memory freed.  Devices are detached and
+ * application threads unregistered before.
+ */
+void sirq_live_stop(struct sirq_live *live);
+
+struct sirq_core *sirq_live_core(struct sirq_live *live);
+
+/* The core's CPU for the machine's CPU `cpu`, or null when the engine does not have it. */
+struct sirq_cpu *sirq_live_cpu(struct sirq_live *live, unsigned cpu);
+
+/* The machine's number of a core CPU. */
+unsigned sirq_live_cpu_number(const struct sirq_cpu *cpu);
+
+/* Give the engine one more CPU, or take one away (its interrupts, timers and registered
+ * threads move to another CPU, its pending work is run first).  0, -EINVAL, -EBUSY (the
+ * last CPU), -EPERM, -ENOMEM, with err filled. */
+int sirq_live_cpu_add(struct sirq_live *live, unsigned cpu, struct sirq_error *err);
+int sirq_live_cpu_remove(struct sirq_live *live, unsigned cpu, struct sirq_error *err);
+
+/*
+ * Make the calling thread one that the engine knows: pinned to the machine's CPU `cpu`
+ * (-1: left where it may run, counted on the first engine CPU), with an alternate signal
+ * stack of the engine's, under scheduling `sched` (null: left alone).  Registered threads
+ * can be interrupted; a thread that receives should be registered.  0 or -errno with err.
+ */
+int sirq_live_thread_register(struct sirq_live *live, int cpu, const struct sirq_sched *sched,
+                              struct sirq_error *err);
+void sirq_live_thread_unregister(struct sirq_live *live);
+
+/* Class and priority of ksoftirqd on the machine's CPU `cpu`. */
+int sirq_live_ksoftirqd_sched(struct sirq_live *live, unsigned cpu, const struct sirq_sched *sched,
+                              struct sirq_error *err);
+
+/* A safe point of poll delivery; nothing under the others.  Task context. */
+void sirq_live_poll(struct sirq_live *live);
+
+/* Deliver `irq` (fd, handler, ... filled) to the machine's CPU `cpu`; and stop that. */
+int sirq_live_irq_request(struct sirq_live *live, unsigned cpu, struct sirq_irq *irq,
+                          struct sirq_error *err);
+void sirq_live_irq_free(struct sirq_live *live, struct sirq_irq *irq);
+
+/* Request the device's interrupt on `cpu`, enable NAPI, unmask; and the reverse. */
+int sirq_live_attach(struct sirq_live *live, unsigned cpu, struct sirq_netdev *dev,
+                     struct sirq_error *err);
+void sirq_live_detach(struct sirq_live *live, struct sirq_netdev *dev);
+
+/* CPU time used so far, ns. */
+struct sirq_live_usage {
+    uint64_t ksoftirqd_ns;  /* the thread */
+    uint64_t irq_thread_ns; /* irq/N, 0 under signal delivery */
+};
+int sirq_live_usage(struct sirq_live *live, unsigned cpu, struct sirq_live_usage *out);
+
+/* CPU time of the calling registered thread: all of it, and the part that softirqs took on
+ * top of it (estimated from wall time and run-queue waits; see docs/performance.md). */
+struct sirq_thread_usage {
+    uint64_t cpu_ns;
+    uint64_t softirq_ns;
+};
+void sirq_live_thread_usage(struct sirq_thread_usage *out);
+
+/* Bytes the engine holds, without the stacks the system gives its threads. */
+size_t sirq_live_memory(const struct sirq_live *live);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sirq/net.h - the packet path: NAPI, protocols, sockets.
+ *
+ *   driver irq -> sirq_napi_schedule -> NET_RX -> net_rx_action -> poll -> sirq_net_rx
+ *   -> Ethernet -> IPv4 -> UDP -> socket queue -> sirq_recv
+ *
+ * Every frame that enters sirq_net_rx() is delivered or counted under one drop reason:
+ * sum(delivered, drops) is exact at any time the CPU is not inside a poll.
+ *
+ * All memory (packet pool, socket table, socket queues) is taken when the stack or a
+ * socket is opened; nothing is allocated on the path.
+ */
+#ifndef SIRQ_NET_H
+#define SIRQ_NET_H
+
+#include <sirq/host.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- drop reasons ------------------------------------------------------------------ */
+
+/* X(symbol, name, meaning) */
+#define SIRQ_DROPS(X)                                                                      \
+    X(ETH_SHORT, "eth_short", "frame shorter than an Ethernet header")                     \
+    X(ETH_TYPE, "eth_type", "no protocol handles this EtherType")                          \
+    X(IP_SHORT, "ip_short", "frame ends inside the IPv4 header")                           \
+    X(IP_VERSION, "ip_version", "version is not 4")                                        \
+    X(IP_IHL, "ip_ihl", "header length below 20 or beyond the frame")                      \
+    X(IP_LEN, "ip_len", "total length below the header's or beyond the frame")             \
+    X(IP_CSUM, "ip_csum", "header checksum wrong")                                         \
+    X(IP_FRAG, "ip_frag", "fragment (not reassembled)")                                    \
+    X(IP_SRC, "ip_src", "source address is multicast or broadcast")                        \
+    X(IP_DST, "ip_dst", "not for a bound address")                                         \
+    X(IP_PROTO, "ip_proto", "no handler for this protocol")                                \
+    X(UDP_SHORT, "udp_short", "packet ends inside the UDP header")                         \
+    X(UDP_LEN, "udp_len", "UDP length below 8 or beyond the packet")                       \
+    X(UDP_CSUM, "udp_csum", "UDP checksum wrong")                                          \
+    X(UDP_PORT, "udp_port", "no socket on this port")                                      \
+    X(SOCKET_FULL, "socket_full", "socket queue at its byte cap")                          \
+    X(NO_BUFFER, "no_buffer", "packet pool empty")                                         \
+    X(OVERSIZE, "oversize", "payload larger than a pool buffer")
+
+enum sirq_drop {
+    SIRQ_DELIVERED = 0,
+#define SIRQ_DROP_ENUM(sym, name, meaning) SIRQ_DROP_##sym,
+    SIRQ_DROPS(SIRQ_DROP_ENUM)
+#undef SIRQ_DROP_ENUM
+        SIRQ_NR_DROPS /* array length; entry 0 counts deliveries */
+};
+
+const char *sirq_drop_name(enum sirq_drop drop);
+
+/* ---- the stack --------------------------------------------------------------------- */
+
+struct sirq_net;
+struct sirq_netdev;
+
+struct sirq_net_config {
+    unsigned pool_packets;   /* buffers in the packet pool; 0: 4096, at most 1 << 20 */
+    unsigned max_sockets;    /* 0: 64, at most 4096 */
+    unsigned netdev_budget;  /* packets per net_rx_action; 0: 300 */
+    unsigned netdev_budget_jiffies; /* its time limit; 0: 2 */
+    bool poll_until_budget;  /* Linux before 3.19: go round the poll list until the budget is
+                                spent, instead of one visit to each instance */
+};
+
+/* Truesize of a queued packet: what it is charged against a socket's byte cap. */
+#define SIRQ_PKT_TRUESIZE 2048u
+/* Largest UDP payload that fits a pool buffer. */
+#define SIRQ_PKT_PAYLOAD_MAX 1984u
+
+/*
+ * Build the stack on `core`: opens NET_RX and hooks every CPU.  Task context, before
+ * traffic.  Returns 0, -EINVAL, -EBUSY or -ENOMEM; *out is owned by the caller.
+ */
+int sirq_net_create(struct sirq_net **out, struct sirq_core *core,
+                    const struct sirq_net_config *config);
+
+/* No device is attached and no socket open any more.  Frees everything. */
+void sirq_net_destroy(struct sirq_net *net);
+
+/* Bytes held by the stack: [0] the packet pool, [1] everything else. */
+void sirq_net_memory(const struct sirq_net *net, size_t bytes[2]);
+
+/* Per-CPU counters of the path.  Writer: NET_RX on that CPU. */
+struct sirq_net_stats {
+    uint64_t frames;                  /* entered sirq_net_rx() */
+    uint64_t verdict[SIRQ_NR_DROPS];  /* [0] delivered, then by enum sirq_drop */
+    uint64_t bytes;                   /* payload bytes delivered */
+    uint64_t polls;                   /* NAPI polls */
+    uint64_t polls_full;              /* polls that used their whole budget */
+    uint64_t time_squeeze;            /* net_rx_action ended by budget or time */
+};
+void sirq_net_stats_sum(const struct sirq_net *net, struct sirq_net_stats *out);
+
+/*
+ * A frame from a driver's poll.  Softirq context.  `frame` stays the driver's: what is
+ * kept is copied.  rx_ns: when the device got it (host clock), 0 when unknown.
+ */
+enum sirq_drop sirq_net_rx(struct sirq_cpu *cpu, struct sirq_netdev *dev, const uint8_t *frame,
+                           uint32_t len, uint64_t rx_ns);
+
+/* ---- NAPI --------------------------------------------------------------------------- */
+
+#define SIRQ_NAPI_WEIGHT 64
+
+/*
+ * A NAPI instance.  Embedded in its device and owned by it.  Once scheduled it belongs to
+ * NET_RX of the CPU that scheduled it until sirq_napi_complete_done().
+ */
+struct sirq_napi {
+    struct sirq_lnode node;
+    uint32_t state; /* __atomic: SIRQ_NAPI_SCHED, SIRQ_NAPI_DISABLED */
+    int weight;
+    /*
+     * Take up to `budget` packets (may be 0: then none, only other work).  Returns the
+     * number taken.  Less than budget: the instance must have been completed.  Exactly
+     * budget: it must not have been, and will be polled again.
+     */
+    int (*poll)(struct sirq_cpu *cpu, struct sirq_napi *napi, int budget);
+    uint64_t polls, work; /* writer: NET_RX of the owning CPU */
+};
+
+void sirq_napi_init(struct sirq_napi *napi,
+                    int (*poll)(struct sirq_cpu *cpu, struct sirq_napi *napi, int budget),
+                    int weight);
+
+/* Any context on `cpu`.  True when it was not scheduled before and is now. */
+bool sirq_napi_schedule(struct sirq_cpu *cpu, struct sirq_napi *napi);
+
+/* From poll only, with work_done < budget. */
+void sirq_napi_complete_done(struct sirq_cpu *cpu, struct sirq_napi *napi, int work_done);
+
+/* Keep it from being scheduled; returns when no poll is in progress.  Task context. */
+void sirq_napi_disable(struct sirq_cpu *cpu, struct sirq_napi *napi);
+void sirq_napi_enable(struct sirq_napi *napi);
+
+/* ---- sockets ------------------------------------------------------------------------ */
+
+struct sirq_socket;
+
+struct sirq_socket_config {
+    uint32_t addr;  /* IPv4 in network order, 0: any */
+    uint16_t port;  /* host order, 1..65535 */
+    size_t rcvbuf;  /* byte cap of the queue in truesize; 0: 1 MiB, 4 KiB to 256 MiB */
+};
+
+/* One datagram.  The caller owns buf; the call fills len and everything below it. */
+struct sirq_msg {
+    void *buf;
+    uint32_t size;    /* bytes at buf */
+    uint32_t len;     /* payload length; > size means it was cut */
+    uint32_t saddr, daddr; /* network order */
+    uint16_t sport, dport; /* host order */
+    uint64_t rx_ns;   /* as given to sirq_net_rx() */
+};
+
+/* Task context.  0, -EINVAL, -EADDRINUSE, -ENOSPC (table full), -ENOMEM, -EMFILE. */
+int sirq_socket_open(struct sirq_net *net, const struct sirq_socket_config *config,
+                     struct sirq_socket **out);
+
+/* Task context; no thread is in sirq_recv() on it any more. */
+void sirq_socket_close(struct sirq_socket *sock);
+
+/*
+ * Receive up to `n` datagrams: as many as are queued, at least one.  timeout_ns < 0 waits
+ * for ever, 0 does not wait.  Several threads may receive on one socket.  Task context.
+ * Each call passes one bottom-half enable, as recvmsg(2) does inside the kernel, so that
+ * pending softirqs of this CPU run there if the policy says so.
+ * Returns the number received, -EAGAIN (nothing queued, timeout 0), -ETIMEDOUT, -EINTR,
+ * -EINVAL, or -EDEADLK when called from a softirq or hardirq.
+ */
+int sirq_recv(struct sirq_socket *sock, struct sirq_msg *msgs, unsigned n, int64_t timeout_ns);
+
+/*
+ * A descriptor that polls readable while datagrams may be queued: for epoll, libuv, poll.
+ * Receive with timeout 0 until -EAGAIN, which re-arms it.  Made at the first call, owned
+ * by the socket.  Task context.  Or -errno.
+ */
+int sirq_socket_fd(struct sirq_socket *sock);
+
+struct sirq_socket_stats {
+    uint64_t queued;   /* packets put on the queue */
+    uint64_t received; /* taken by sirq_recv() */
+    uint64_t dropped;  /* socket_full and no_buffer */
+    unsigned len, cap; /* packets on the queue now, and at most */
+};
+void sirq_socket_stats(const struct sirq_socket *sock, struct sirq_socket_stats *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sirq/shm.h - the shared-memory NIC, seen from its wire side.
+ *
+ * One producer (a thread or another process) puts frames on a ring in a memfd; the `shm`
+ * driver takes them off.  The ring's header holds the interrupt mask, so a masked device
+ * costs the producer one load.  When a frame finds interrupts unmasked the producer
+ * masks nothing and writes one byte to the doorbell (a pipe); the driver masks in its
+ * handler.  A full ring drops the new frame and counts it, as a NIC does.
+ *
+ * The consumer does not trust the producer: indexes and lengths are checked against the
+ * ring on every poll, a broken ring is reported and treated as empty.
+ */
+#ifndef SIRQ_SHM_H
+#define SIRQ_SHM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <sirq/driver.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct sirq_shm; /* a producer's mapping */
+
+/*
+ * The wire side of an open `shm` device, in this process or (after fork) in a child.  The
+ * mapping and the doorbell's write end are duplicated, so either side may go first.
+ * 0 or -errno.  Free with sirq_shm_close().
+ */
+int sirq_shm_attach(struct sirq_shm **out, const struct sirq_netdev *dev);
+void sirq_shm_close(struct sirq_shm *shm);
+
+/*
+ * Offer one frame.  True when it went on the ring, false when the ring was full (counted
+ * in the shared header).  One producer at a time.  Rings the doorbell when unmasked.
+ */
+bool sirq_shm_send(struct sirq_shm *shm, const void *frame, uint32_t len, uint64_t now_ns);
+
+/* The same in two steps, without the copy: a place for a frame, or null when full. */
+void *sirq_shm_reserve(struct sirq_shm *shm);
+void sirq_shm_commit(struct sirq_shm *shm, uint32_t len, uint64_t now_ns);
+
+/* Count `n` frames that the producer did not even try to place because the ring is full. */
+void sirq_shm_count_drops(struct sirq_shm *shm, uint64_t n);
+
+/* Frames that fit now without a drop. */
+unsigned sirq_shm_space(const struct sirq_shm *shm);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
