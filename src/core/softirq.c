@@ -221,11 +221,11 @@ static void run_pass(struct sirq_cpu *cpu, struct sirq_view *view, uint32_t mask
 
     __atomic_and_fetch(&cpu->word, ~(uint64_t)mask, __ATOMIC_SEQ_CST);
     if (from_irq && host->irq_enable != NULL)
-        host->irq_enable(cpu);
+        host->irq_enable(cpu, view->pass);
     for (; mask != 0; mask &= mask - 1)
         call_action(cpu, view, (unsigned)__builtin_ctz(mask));
     if (from_irq && host->irq_disable != NULL)
-        host->irq_disable(cpu);
+        host->irq_disable(cpu, view->pass);
     view->pass++;
     cpu->stats.passes++;
 }
