@@ -84,6 +84,9 @@ struct sirq_host {
      */
     int (*wait)(struct sirq_cpu *cpu, struct sirq_wq *wq, uint32_t seq, int64_t timeout_ns);
 
+    /* Would waking the sleepers of wq take this CPU from whoever it runs?  Null: yes. */
+    bool (*wake_preempts)(struct sirq_cpu *cpu, const struct sirq_wq *wq);
+
     /* Bump wq->seq, wake its sleepers, write its eventfd when armed.  No CPU is owned. */
     void (*wake)(struct sirq_cpu *cpu, struct sirq_wq *wq);
 
@@ -100,6 +103,12 @@ struct sirq_host {
      */
     void (*irq_mask)(struct sirq_irq *irq);
     void (*irq_unmask)(struct sirq_irq *irq);
+
+    /*
+     * A run is over, the CPU is free and need_resched is set: reschedule, clear it.  Called
+     * in the context of the entry.  Null: the host's scheduler sees need_resched itself.
+     */
+    void (*resched)(struct sirq_cpu *cpu, enum sirq_entry entry);
 
     /* Give way to whoever is waited for (sirq_tasklet_kill, sirq_synchronize). Task. */
     void (*relax)(struct sirq_cpu *cpu);
