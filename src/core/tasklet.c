@@ -14,12 +14,10 @@
  * A tasklet that is running elsewhere, or disabled, goes back on the list and its vector is
  * raised again; the policy's limits decide when that turns into ksoftirqd's business.
  */
-#include <errno.h>
-
-#include <sirq/host.h>
-#include <sirq/tasklet.h>
-
+#define SIRQ_CORE_PRIVATE
 #include "core.h"
+
+#include <sirq/tasklet.h>
 
 #define TASKLET_SCHED UINT32_C(1)
 #define TASKLET_RUN   UINT32_C(2)

@@ -17,12 +17,10 @@
  * from zero and do not wrap within the life of a machine, hence plain comparisons, in which
  * UINT64_MAX ("never") is the largest.
  */
-#include <errno.h>
-
-#include <sirq/host.h>
-#include <sirq/timer.h>
-
+#define SIRQ_CORE_PRIVATE
 #include "core.h"
+
+#include <sirq/timer.h>
 
 static void timer_assert_local(const struct sirq_cpu *cpu)
 {
