@@ -21,11 +21,6 @@
 
 #include <sirq/timer.h>
 
-/* errno values of every host we know; <errno.h> is not freestanding */
-#define EINVAL 22
-#define EBUSY 16
-#define ENOSPC 28
-
 static uint64_t word_load(const struct sirq_cpu *cpu)
 {
     return __atomic_load_n(&cpu->word, __ATOMIC_SEQ_CST);
