@@ -26,6 +26,7 @@ import time
 PLAN = re.compile(r"^1\.\.(\d+)\s*$")
 CASE = re.compile(r"^(not )?ok \d+\s*(?:#\s*(SKIP)\b)?\s*(?:- )?(.*)$")
 EXIT_SKIP = 77
+NEVER_REPORTED = "(a planned case, never reported)"
 KEPT_OUTPUT = 1 << 20  # bytes of one executable's output that are looked at
 
 
@@ -35,7 +36,7 @@ def parse_tap(text):
     missing, said, last = 0, [], None
 
     def end_group():
-        failures.extend([("(a planned case never reported)", said)] * max(missing, 0))
+        failures.extend([(NEVER_REPORTED, said)] * max(missing, 0))
 
     for line in text.splitlines():
         plan, case = PLAN.match(line), CASE.match(line)
@@ -103,8 +104,10 @@ def judge(test, code, text, timeout):
         if code == EXIT_SKIP:
             return 0, [], [(test["name"], lines)]
         return 0, [(test["name"], lines + [ending(code, timeout)])], []
-    if code != 0 and (not failures or code is None or code < 0):
-        # A failed cmocka case makes the exit code; anything beyond that is its own failure.
+    if failures and failures[-1][0] == NEVER_REPORTED:
+        failures[-1][1].append(ending(code, timeout))  # the cause: not one failure more
+    elif code != 0 and (not failures or code is None or code < 0):
+        # Failed cases explain an exit code, but no crash and no timeout.
         failures.append(("(executable)", lines[-40:] + [ending(code, timeout)]))
     return passed, failures, skips
 
