@@ -25,6 +25,8 @@ PUBLIC = {"softirq.h": 0, "host.h": 0, "policy.h": 0, "llist.h": 0, "tasklet.h":
 FREESTANDING = {"stdbool.h", "stddef.h", "stdint.h", "stdarg.h"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
+REFUSE = re.compile(r"#ifndef SIRQ_\w+_PRIVATE$")
+
 complaints = 0
 
 
@@ -80,11 +82,18 @@ def check_private(path, number, name):
 
 
 def check_guard(path, lines):
-    directives = [(n, line.split()) for n, line in enumerate(lines, 1) if line.startswith("#")]
-    if (len(directives) < 3 or directives[0][1][0] != "#ifndef"
-            or directives[1][1][:2] != ["#define", directives[0][1][1]]
-            or not directives[0][1][1].endswith("_H") or directives[-1][1][0] != "#endif"):
-        complain(path, 1, "header has no include guard ..._H around all of it")
+    """Include guard around all of it; a private header of the library refuses outsiders."""
+    text = [line for line in lines if line.startswith("#")]
+    refusal = next((i for i, line in enumerate(text) if REFUSE.match(line)
+                    and text[i + 1].startswith("#error")), None)
+    if refusal is not None:
+        del text[refusal:refusal + 3]
+    elif path.startswith("src/"):
+        complain(path, 1, "private header does not refuse outsiders: #ifndef SIRQ_..._PRIVATE, "
+                 "#error")
+    guard = re.match(r"#ifndef (SIRQ_\w+_H)$", text[0]) if text else None
+    if not guard or text[1:2] != ["#define " + guard.group(1)] or text[-1] != "#endif":
+        complain(path, 1, "header has no include guard SIRQ_..._H around all of it")
 
 
 def check(path):
