@@ -57,32 +57,31 @@ static uint64_t packet_rx_ns(const struct packet_clock *clock, const struct tpac
     return age_ns < clock->now_ns ? clock->now_ns - age_ns : clock->now_ns;
 }
 
-static struct tpacket_hdr_v1 *packet_block(const struct sirq_packet_nic *nic)
+static struct tpacket_block_desc *packet_block(const struct sirq_packet_nic *nic)
 {
     unsigned block = __atomic_load_n(&nic->block, __ATOMIC_RELAXED);
-    void *desc = nic->map + (size_t)block * nic->block_size;
 
-    return &((struct tpacket_block_desc *)desc)->hdr.bh1;
+    return (void *)(nic->map + (size_t)block * nic->block_size);
 }
 
 /* Acquire: the status word before the frames it hands to us. */
-static bool packet_block_ours(const struct tpacket_hdr_v1 *block)
+static bool packet_block_ours(const struct tpacket_block_desc *block)
 {
-    return __atomic_load_n(&block->block_status, __ATOMIC_ACQUIRE) & TP_STATUS_USER;
+    return __atomic_load_n(&block->hdr.bh1.block_status, __ATOMIC_ACQUIRE) & TP_STATUS_USER;
 }
 
 /* Go on in the current block, or begin it when the kernel has retired it. */
 static bool packet_block_begin(struct sirq_packet_nic *nic)
 {
-    const struct tpacket_hdr_v1 *block;
+    const struct tpacket_block_desc *block;
 
     if (nic->left > 0)
         return true;
     block = packet_block(nic);
     if (!packet_block_ours(block))
         return false;
-    nic->left = block->num_pkts;
-    nic->frame = (const uint8_t *)block + block->offset_to_first_pkt;
+    nic->left = block->hdr.bh1.num_pkts;
+    nic->frame = (const uint8_t *)block + block->hdr.bh1.offset_to_first_pkt;
     return true;
 }
 
@@ -91,7 +90,7 @@ static void packet_block_return(struct sirq_packet_nic *nic)
 {
     unsigned next = nic->block + 1 < nic->nr_blocks ? nic->block + 1 : 0;
 
-    __atomic_store_n(&packet_block(nic)->block_status, TP_STATUS_KERNEL, __ATOMIC_RELEASE);
+    __atomic_store_n(&packet_block(nic)->hdr.bh1.block_status, TP_STATUS_KERNEL, __ATOMIC_RELEASE);
     __atomic_store_n(&nic->block, next, __ATOMIC_RELAXED);
 }
 
