@@ -84,15 +84,25 @@ struct sirq_host {
      */
     int (*wait)(struct sirq_cpu *cpu, struct sirq_wq *wq, uint32_t seq, int64_t timeout_ns);
 
+    /* Would waking the sleepers of wq take this CPU from whoever it runs?  Null: yes. */
+    bool (*wake_preempts)(struct sirq_cpu *cpu, const struct sirq_wq *wq);
+
     /* Bump wq->seq, wake its sleepers, write its eventfd when armed.  No CPU is owned. */
     void (*wake)(struct sirq_cpu *cpu, struct sirq_wq *wq);
 
     /*
-     * Let hard interrupts in while the actions of a run entered from an interrupt exit
-     * are executed, and keep them out again after.  Null: not needed.
+     * Let hard interrupts in while a pass of a run entered from an interrupt exit is
+     * executed, and keep them out again after.  `pass` counts from 0; a host for which
+     * this is dear may keep them out during the first.  Null: not needed.
      */
-    void (*irq_enable)(struct sirq_cpu *cpu);
-    void (*irq_disable)(struct sirq_cpu *cpu);
+    void (*irq_enable)(struct sirq_cpu *cpu, unsigned pass);
+    void (*irq_disable)(struct sirq_cpu *cpu, unsigned pass);
+
+    /*
+     * A thread is about to ask for packets: take interrupts that are waiting for it.  Task
+     * context, bottom halves enabled.  Null: interrupts come by themselves.
+     */
+    void (*safe_point)(struct sirq_cpu *cpu);
 
     /*
      * Stop and restart delivery of a line without a mask of its own.  After unmask the
@@ -100,6 +110,12 @@ struct sirq_host {
      */
     void (*irq_mask)(struct sirq_irq *irq);
     void (*irq_unmask)(struct sirq_irq *irq);
+
+    /*
+     * A run is over, the CPU is free and need_resched is set: reschedule, clear it.  Called
+     * in the context of the entry.  Null: the host's scheduler sees need_resched itself.
+     */
+    void (*resched)(struct sirq_cpu *cpu, enum sirq_entry entry);
 
     /* Give way to whoever is waited for (sirq_tasklet_kill, sirq_synchronize). Task. */
     void (*relax)(struct sirq_cpu *cpu);

@@ -1,0 +1,497 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The softirq core: raise, sections, the dispatch loop, ksoftirqd's body.
+ *
+ * Invariants
+ *  - cpu->word holds the pending mask and the owner of the CPU's bottom halves.  Actions
+ *    run only under ownership, so no vector runs twice at once on a CPU, and none runs
+ *    inside somebody's bottom-half section.  Ownership is a lock, not a place: it stays
+ *    correct when the host preempts or migrates a thread inside a run.
+ *  - A pending bit is never forgotten.  Letting go is one compare-and-swap that fails when
+ *    a vector came in that nobody has answered for; otherwise ksoftirqd is woken for what
+ *    is left.  So after any entry either nothing is pending, or the CPU has an owner who
+ *    will look again, or ksoftirqd is runnable.
+ *  - All accesses to word and to cpu->ksoftirqd that take part in this are sequentially
+ *    consistent: "set pending, then look for an owner" against "let go, then look at
+ *    pending", and "set pending, then look at ksoftirqd" against "ksoftirqd asleep, then
+ *    look at pending".
+ */
+#define SIRQ_CORE_PRIVATE
+#include "core.h"
+
+#include <sirq/timer.h>
+
+static uint64_t word_load(const struct sirq_cpu *cpu)
+{
+    return __atomic_load_n(&cpu->word, __ATOMIC_SEQ_CST);
+}
+
+static bool word_cas(struct sirq_cpu *cpu, uint64_t *old, uint64_t new)
+{
+    return __atomic_compare_exchange_n(&cpu->word, old, new, false, __ATOMIC_SEQ_CST,
+                                       __ATOMIC_SEQ_CST);
+}
+
+static struct sirq_ctx *this_ctx(const struct sirq_cpu *cpu)
+{
+    return cpu->core->host->ctx();
+}
+
+static bool owns(const struct sirq_cpu *cpu, const struct sirq_ctx *ctx)
+{
+    return (sirq_word_owner(word_load(cpu)) & ~SIRQ_OWNER_WAITERS) == ctx->token;
+}
+
+uint64_t sirq_now_ns(const struct sirq_cpu *cpu)
+{
+    return cpu->core->host->now_ns(cpu);
+}
+
+uint64_t sirq_jiffies(const struct sirq_cpu *cpu)
+{
+    return sirq_now_ns(cpu) / cpu->core->tick_ns;
+}
+
+uint32_t sirq_pending(const struct sirq_cpu *cpu)
+{
+    return sirq_word_pending(word_load(cpu));
+}
+
+bool sirq_in_softirq(const struct sirq_cpu *cpu)
+{
+    return owns(cpu, this_ctx(cpu));
+}
+
+bool sirq_in_hardirq(const struct sirq_cpu *cpu)
+{
+    return this_ctx(cpu)->hardirq_depth > 0;
+}
+
+/* ---- ownership ---------------------------------------------------------------------- */
+
+static bool own_try(struct sirq_cpu *cpu, const struct sirq_ctx *ctx)
+{
+    uint64_t word = word_load(cpu);
+
+    while (sirq_word_owner(word) == 0)
+        if (word_cas(cpu, &word, word | (uint64_t)ctx->token << 32))
+            return true;
+    return false;
+}
+
+void sirq_own_local(struct sirq_cpu *cpu, struct sirq_ctx *ctx)
+{
+    if (own_try(cpu, ctx))
+        return;
+    SIRQ_BUG_ON(cpu, cpu->core->host->bh_lock == NULL);
+    /* Another thread of this CPU was preempted for us while it ran: it should let go. */
+    __atomic_store_n(&cpu->need_resched, 1, __ATOMIC_RELAXED);
+    cpu->core->host->bh_lock(cpu, ctx);
+}
+
+/*
+ * Let go unless a vector outside `left` is pending.  With a waiter on the owner word the
+ * host hands over, and the next owner answers for whatever is pending.
+ */
+static bool disown(struct sirq_cpu *cpu, struct sirq_ctx *ctx, uint32_t left)
+{
+    uint64_t word = word_load(cpu);
+
+    while (sirq_word_owner(word) == ctx->token) {
+        if (sirq_word_pending(word) & ~left)
+            return false;
+        if (word_cas(cpu, &word, sirq_word_pending(word)))
+            return true;
+    }
+    cpu->core->host->bh_unlock(cpu, ctx);
+    return true;
+}
+
+void sirq_disown_local(struct sirq_cpu *cpu, struct sirq_ctx *ctx)
+{
+    disown(cpu, ctx, UINT32_MAX);
+}
+
+/* ---- consumers ---------------------------------------------------------------------- */
+
+void sirq_wake(struct sirq_cpu *cpu, struct sirq_wq *wq)
+{
+    const struct sirq_host *host = cpu->core->host;
+
+    if (__atomic_exchange_n(&wq->queued, 1, __ATOMIC_ACQ_REL))
+        return;
+    if (host->wake_preempts == NULL || host->wake_preempts(cpu, wq))
+        __atomic_store_n(&cpu->need_resched, 1, __ATOMIC_RELAXED);
+    sirq_llist_push(&cpu->wakes, &wq->node);
+}
+
+/*
+ * Issue the collected wake-ups.  Several contexts may do this at once.  queued is cleared
+ * before the wake-up: a request that comes later queues wq again, one that came before is
+ * served by this one.
+ */
+static void flush_wakes(struct sirq_cpu *cpu)
+{
+    struct sirq_lnode *node = sirq_llist_take(&cpu->wakes), *next;
+
+    for (; node != NULL; node = next) {
+        struct sirq_wq *wq = SIRQ_CONTAINER(node, struct sirq_wq, node);
+
+        next = node->next;
+        __atomic_store_n(&wq->queued, 0, __ATOMIC_SEQ_CST);
+        cpu->core->host->wake(cpu, wq);
+        __atomic_fetch_add(&cpu->stats.wakes, 1, __ATOMIC_RELAXED);
+    }
+}
+
+/* ---- the dispatch loop -------------------------------------------------------------- */
+
+static void view_update(struct sirq_view *view, uint32_t pending)
+{
+    const struct sirq_cpu *cpu = view->cpu;
+
+    view->pending = pending;
+    view->start_jiffies = view->start_ns / cpu->core->tick_ns;
+    view->jiffies = view->now_ns / cpu->core->tick_ns;
+    view->looped_jiffies = cpu->looped_jiffies;
+    view->looped_valid = cpu->looped_valid;
+    view->need_resched = __atomic_load_n(&cpu->need_resched, __ATOMIC_RELAXED);
+    view->ksoftirqd_runnable = __atomic_load_n(&cpu->ksoftirqd, __ATOMIC_SEQ_CST);
+    view->rt_task = __atomic_load_n(&cpu->rt_tasks, __ATOMIC_RELAXED) > 0;
+    view->queue_fill = cpu->queue_fill;
+}
+
+/*
+ * Which of `pending` may run now, as the policy sees it; 0 ends the run.  What select
+ * holds back does not count as "pending again": only the rest asks for another pass.
+ */
+static uint32_t admit(struct sirq_cpu *cpu, struct sirq_view *view, uint32_t pending)
+{
+    const struct sirq_policy *policy = sirq_get_policy(cpu->core);
+    uint32_t mask = pending;
+
+    if (view->entry != SIRQ_ENTRY_KSOFTIRQD)
+        mask &= ~__atomic_load_n(&cpu->core->threaded_mask, __ATOMIC_RELAXED);
+    if (view->pass == 0 && policy->select == NULL)
+        return mask;
+    view_update(view, pending);
+    if (policy->select != NULL)
+        mask &= policy->select(view);
+    if (view->pass == 0 || mask == 0)
+        return mask;
+    cpu->looped_jiffies = view->jiffies;
+    cpu->looped_valid = 1;
+    if (policy->restart != NULL ? policy->restart(view) : view->pass < SIRQ_MAX_RESTART)
+        return mask;
+    return 0;
+}
+
+static void call_action(struct sirq_cpu *cpu, struct sirq_view *view, unsigned vec)
+{
+    const struct sirq_policy *policy = sirq_get_policy(cpu->core);
+    struct sirq_vec_stats *stats = &cpu->stats.vec[vec];
+    uint64_t now;
+
+    cpu->core->action[vec].fn(cpu, cpu->core->action[vec].data);
+    SIRQ_BUG_ON(cpu, cpu->bh_depth != 1);
+    now = sirq_now_ns(cpu);
+    if (now > view->now_ns) {
+        const struct sirq_ran ran = {.vec = vec, .time_ns = now - view->now_ns};
+
+        stats->time_ns += ran.time_ns;
+        if (ran.time_ns > stats->longest_ns)
+            stats->longest_ns = ran.time_ns;
+        view->now_ns = now;
+        if (policy->ran != NULL)
+            policy->ran(view, &ran);
+    }
+    stats->run++;
+}
+
+/* Take `mask` off the pending vectors and run it, lowest number first. */
+static void run_pass(struct sirq_cpu *cpu, struct sirq_view *view, uint32_t mask)
+{
+    const struct sirq_host *host = cpu->core->host;
+    bool from_irq = view->entry == SIRQ_ENTRY_IRQ_EXIT;
+
+    __atomic_and_fetch(&cpu->word, ~(uint64_t)mask, __ATOMIC_SEQ_CST);
+    if (from_irq && host->irq_enable != NULL)
+        host->irq_enable(cpu, view->pass);
+    for (; mask != 0; mask &= mask - 1)
+        call_action(cpu, view, (unsigned)__builtin_ctz(mask));
+    if (from_irq && host->irq_disable != NULL)
+        host->irq_disable(cpu, view->pass);
+    view->pass++;
+    cpu->stats.passes++;
+}
+
+static void run_begin(struct sirq_cpu *cpu, struct sirq_view *view, enum sirq_entry entry)
+{
+    *view = (struct sirq_view){.cpu = cpu, .entry = entry, .hz = cpu->core->hz};
+    view->start_ns = view->now_ns = sirq_now_ns(cpu);
+    cpu->bh_depth = 1;
+    cpu->running = true;
+    __atomic_store_n(&cpu->run_start_ns, view->start_ns, __ATOMIC_RELAXED);
+}
+
+/* The owner's last duties: `left` is what stays pending, for ksoftirqd to take. */
+static void run_end(struct sirq_cpu *cpu, struct sirq_ctx *ctx, const struct sirq_view *view,
+                    uint32_t left)
+{
+    struct sirq_cpu_stats *stats = &cpu->stats;
+    uint64_t time_ns = view->now_ns - view->start_ns;
+
+    if (view->pass > 0) {
+        if (cpu->run_end != NULL)
+            cpu->run_end(cpu);
+        stats->runs[view->entry]++;
+        stats->time_ns += time_ns;
+        stats->entry_ns[view->entry] += time_ns;
+        if (time_ns > stats->longest_run_ns)
+            stats->longest_run_ns = time_ns;
+        if (view->entry != SIRQ_ENTRY_KSOFTIRQD)
+            ctx->softirq_ns += time_ns;
+        stats->punts += left != 0;
+    } else {
+        stats->held += left != 0;
+    }
+    __atomic_store_n(&cpu->run_start_ns, 0, __ATOMIC_RELAXED);
+    cpu->running = false;
+    cpu->bh_depth = 0;
+}
+
+/*
+ * One run.  The caller owns the CPU's bottom halves and has none when this returns.  Each
+ * turn either runs a pass the policy admits, or ends the run and lets go; when a vector
+ * came in between, letting go fails and the policy is asked again.
+ */
+static void dispatch(struct sirq_cpu *cpu, struct sirq_ctx *ctx, enum sirq_entry entry)
+{
+    struct sirq_view view;
+    uint32_t pending, mask;
+
+restart:
+    run_begin(cpu, &view, entry);
+    while ((pending = sirq_pending(cpu)) != 0 && (mask = admit(cpu, &view, pending)) != 0) {
+        cpu->stats.deferred += mask != pending;
+        if (view.pass > 0)
+            flush_wakes(cpu);
+        run_pass(cpu, &view, mask);
+    }
+    run_end(cpu, ctx, &view, pending);
+    if (!disown(cpu, ctx, pending))
+        goto restart;
+    /* Only now: whoever is woken may preempt us, and would find the CPU taken. */
+    if (pending != 0)
+        sirq_ksoftirqd_wake(cpu);
+    flush_wakes(cpu);
+    if (cpu->core->host->resched != NULL && __atomic_load_n(&cpu->need_resched, __ATOMIC_RELAXED))
+        cpu->core->host->resched(cpu, entry);
+}
+
+/* ---- entries ------------------------------------------------------------------------ */
+
+void sirq_hardirq_enter(struct sirq_cpu *cpu)
+{
+    this_ctx(cpu)->hardirq_depth++;
+    cpu->stats.hardirqs++;
+}
+
+void sirq_hardirq_exit(struct sirq_cpu *cpu)
+{
+    struct sirq_ctx *ctx = this_ctx(cpu);
+
+    SIRQ_BUG_ON(cpu, ctx->hardirq_depth == 0);
+    if (--ctx->hardirq_depth > 0 || sirq_pending(cpu) == 0)
+        return;
+    if (own_try(cpu, ctx))
+        dispatch(cpu, ctx, SIRQ_ENTRY_IRQ_EXIT);
+}
+
+void sirq_bh_disable(struct sirq_cpu *cpu)
+{
+    struct sirq_ctx *ctx = this_ctx(cpu);
+
+    SIRQ_BUG_ON(cpu, ctx->hardirq_depth > 0);
+    if (owns(cpu, ctx)) {
+        cpu->bh_depth++;
+        return;
+    }
+    sirq_own_local(cpu, ctx);
+    cpu->bh_depth = 1;
+}
+
+void sirq_bh_enable(struct sirq_cpu *cpu)
+{
+    struct sirq_ctx *ctx = this_ctx(cpu);
+
+    SIRQ_BUG_ON(cpu, ctx->hardirq_depth > 0 || !owns(cpu, ctx) || cpu->bh_depth == 0);
+    if (cpu->bh_depth > 1) {
+        cpu->bh_depth--;
+        return;
+    }
+    cpu->bh_depth = 0;
+    if (!disown(cpu, ctx, 0))
+        dispatch(cpu, ctx, SIRQ_ENTRY_BH_ENABLE);
+    else if (!sirq_llist_empty(&cpu->wakes))
+        flush_wakes(cpu);
+}
+
+/* ---- raise -------------------------------------------------------------------------- */
+
+void sirq_raise(struct sirq_cpu *cpu, unsigned vec)
+{
+    const struct sirq_ctx *ctx = this_ctx(cpu);
+
+    SIRQ_BUG_ON(cpu, vec >= SIRQ_NR_VECTORS || cpu->core->action[vec].fn == NULL);
+    __atomic_or_fetch(&cpu->word, SIRQ_BIT(vec), __ATOMIC_SEQ_CST);
+    if (ctx->hardirq_depth == 0 && !owns(cpu, ctx))
+        sirq_ksoftirqd_wake(cpu);
+}
+
+struct sirq_cpu *sirq_any_online(struct sirq_core *core)
+{
+    for (unsigned i = 0; i < core->ncpus; i++)
+        if (__atomic_load_n(&core->cpus[i].online, __ATOMIC_ACQUIRE))
+            return &core->cpus[i];
+    return &core->cpus[0];
+}
+
+void sirq_raise_remote(struct sirq_cpu *cpu, unsigned vec)
+{
+    uint64_t old;
+
+    SIRQ_BUG_ON(cpu, vec >= SIRQ_NR_VECTORS || cpu->core->action[vec].fn == NULL);
+    if (!__atomic_load_n(&cpu->online, __ATOMIC_ACQUIRE))
+        cpu = sirq_any_online(cpu->core);
+    old = __atomic_fetch_or(&cpu->word, SIRQ_BIT(vec), __ATOMIC_SEQ_CST);
+    if ((old & SIRQ_BIT(vec)) == 0)
+        cpu->core->host->kick(cpu);
+}
+
+void sirq_tick(struct sirq_cpu *cpu)
+{
+    SIRQ_BUG_ON(cpu, this_ctx(cpu)->hardirq_depth == 0);
+    if (cpu->timers != NULL && sirq_timer_next(cpu) <= sirq_jiffies(cpu))
+        sirq_raise(cpu, SIRQ_TIMER);
+}
+
+/* ---- ksoftirqd ---------------------------------------------------------------------- */
+
+void sirq_ksoftirqd_wake(struct sirq_cpu *cpu)
+{
+    if (__atomic_load_n(&cpu->ksoftirqd, __ATOMIC_SEQ_CST) == 0 &&
+        __atomic_exchange_n(&cpu->ksoftirqd, 1, __ATOMIC_SEQ_CST) == 0)
+        cpu->core->host->wake_ksoftirqd(cpu);
+}
+
+bool sirq_ksoftirqd_run(struct sirq_cpu *cpu)
+{
+    struct sirq_ctx *ctx = this_ctx(cpu);
+
+    if (sirq_pending(cpu) == 0)
+        return false;
+    sirq_own_local(cpu, ctx);
+    dispatch(cpu, ctx, SIRQ_ENTRY_KSOFTIRQD);
+    return sirq_pending(cpu) != 0;
+}
+
+bool sirq_ksoftirqd_sleep(struct sirq_cpu *cpu)
+{
+    __atomic_store_n(&cpu->ksoftirqd, 0, __ATOMIC_SEQ_CST);
+    if (sirq_pending(cpu) == 0)
+        return true;
+    /* A raise that saw us runnable left its work to us. */
+    __atomic_store_n(&cpu->ksoftirqd, 1, __ATOMIC_SEQ_CST);
+    return false;
+}
+
+/* ---- set-up and control ------------------------------------------------------------- */
+
+static const char *const vector_names[SIRQ_USER] = {
+    "HI",   "TIMER",   "NET_TX", "NET_RX",  "BLOCK", "IRQ_POLL",
+    "TASKLET", "SCHED", "HRTIMER", "RCU",
+};
+
+int sirq_core_init(struct sirq_core *core, struct sirq_cpu *cpus, unsigned ncpus, unsigned hz,
+                   const struct sirq_host *host, void *host_data)
+{
+    if (core == NULL || cpus == NULL || host == NULL || ncpus == 0 || hz == 0 || hz > 100000)
+        return -EINVAL;
+    *core = (struct sirq_core){
+        .host = host,
+        .host_data = host_data,
+        .policy = sirq_policy_default(),
+        .cpus = cpus,
+        .ncpus = ncpus,
+        .hz = hz,
+        .tick_ns = 1000000000u / hz,
+        .stall_ns = 1000000000u,
+    };
+    for (unsigned i = 0; i < ncpus; i++)
+        cpus[i] = (struct sirq_cpu){.core = core, .id = i, .online = true};
+    return 0;
+}
+
+int sirq_open(struct sirq_core *core, unsigned vec, const char *name, sirq_action_fn fn,
+              void *data)
+{
+    if (vec >= SIRQ_NR_VECTORS || fn == NULL)
+        return -EINVAL;
+    if (core->action[vec].fn != NULL)
+        return -EBUSY;
+    core->action[vec].data = data;
+    core->action[vec].name = name;
+    __atomic_store_n(&core->action[vec].fn, fn, __ATOMIC_RELEASE);
+    return 0;
+}
+
+int sirq_open_user(struct sirq_core *core, const char *name, sirq_action_fn fn, void *data)
+{
+    if (fn == NULL)
+        return -EINVAL;
+    for (unsigned vec = SIRQ_USER; vec < SIRQ_NR_VECTORS; vec++)
+        if (sirq_open(core, vec, name, fn, data) == 0)
+            return (int)vec;
+    return -ENOSPC;
+}
+
+const char *sirq_vector_name(const struct sirq_core *core, unsigned vec)
+{
+    if (vec >= SIRQ_NR_VECTORS)
+        return NULL;
+    if (core->action[vec].name != NULL)
+        return core->action[vec].name;
+    return vec < SIRQ_USER ? vector_names[vec] : "USER";
+}
+
+void sirq_set_policy(struct sirq_core *core, const struct sirq_policy *policy)
+{
+    __atomic_store_n(&core->policy, policy, __ATOMIC_RELEASE);
+}
+
+const struct sirq_policy *sirq_get_policy(const struct sirq_core *core)
+{
+    return __atomic_load_n(&core->policy, __ATOMIC_ACQUIRE);
+}
+
+void sirq_force_threaded(struct sirq_core *core, uint32_t mask)
+{
+    __atomic_store_n(&core->threaded_mask, mask, __ATOMIC_RELAXED);
+}
+
+/* Taking each CPU's bottom halves once waits for every section that was open before. */
+void sirq_synchronize(struct sirq_core *core)
+{
+    for (unsigned i = 0; i < core->ncpus; i++) {
+        struct sirq_cpu *cpu = &core->cpus[i];
+        struct sirq_ctx *ctx = this_ctx(cpu);
+
+        if (owns(cpu, ctx))
+            continue;
+        sirq_own_local(cpu, ctx);
+        sirq_disown_local(cpu, ctx);
+        if (sirq_pending(cpu) != 0)
+            sirq_ksoftirqd_wake(cpu);
+    }
+}

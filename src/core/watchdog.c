@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The stall watchdog: no policy may hang a CPU.
+ *
+ * Two things are watched from outside the CPU, with plain reads of what its owner writes:
+ *  - pending work that stands still: something is pending, no run is in progress, and not
+ *    one pass was made for stall_ns.  A policy that holds everything back at every entry
+ *    does this.  The default policy takes over.
+ *  - a run (or a bottom-half section) that does not end.  It is counted and reported
+ *    once, not cut: policies that can stall are here to be seen stalling.
+ * A reader may see values of different moments; being wrong by one check is harmless.
+ */
+#define SIRQ_CORE_PRIVATE
+#include "core.h"
+
+static void report(struct sirq_cpu *cpu, const char *what, uint64_t value)
+{
+    if (cpu->core->host->report != NULL)
+        cpu->core->host->report(cpu, what, value);
+}
+
+static void check_long_run(struct sirq_cpu *cpu, uint64_t start_ns, uint64_t now_ns)
+{
+    if (now_ns < start_ns || now_ns - start_ns < cpu->core->stall_ns ||
+        cpu->watch_long_start == start_ns)
+        return;
+    cpu->watch_long_start = start_ns;
+    __atomic_fetch_add(&cpu->stats.long_runs, 1, __ATOMIC_RELAXED);
+    report(cpu, "a softirq run does not end", now_ns - start_ns);
+}
+
+static void fall_back(struct sirq_cpu *cpu, uint64_t stood_ns)
+{
+    __atomic_fetch_add(&cpu->stats.stalls, 1, __ATOMIC_RELAXED);
+    sirq_set_policy(cpu->core, sirq_policy_default());
+    report(cpu, "pending softirqs stood still; default policy restored", stood_ns);
+    sirq_ksoftirqd_wake(cpu);
+    cpu->core->host->kick(cpu);
+}
+
+void sirq_watchdog(struct sirq_cpu *cpu, uint64_t now_ns)
+{
+    uint64_t start_ns = __atomic_load_n(&cpu->run_start_ns, __ATOMIC_RELAXED);
+    uint64_t passes = __atomic_load_n(&cpu->stats.passes, __ATOMIC_RELAXED);
+
+    if (start_ns != 0)
+        check_long_run(cpu, start_ns, now_ns);
+    if (sirq_pending(cpu) == 0 || start_ns != 0 || passes != cpu->watch_progress) {
+        cpu->watch_progress = passes;
+        cpu->watch_since_ns = now_ns;
+        return;
+    }
+    if (now_ns - cpu->watch_since_ns < cpu->core->stall_ns)
+        return;
+    fall_back(cpu, now_ns - cpu->watch_since_ns);
+    cpu->watch_since_ns = now_ns;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * time2ms: go round until 2 ms are over or somebody is to be scheduled, and at most ten
+ * times, since jiffies can stand still.  Linux since 3.9 (source 003).  The library's
+ * default.
+ *
+ * Time is measured in jiffies, as there: at HZ 250 the limit is one jiffy, which ends
+ * anywhere between 0 and 4 ms after the start.
+ */
+#include "policies.h"
+
+bool sirq_restart_time2ms(const struct sirq_view *view)
+{
+    return (int64_t)(view->jiffies - view->start_jiffies) < sirq_max_softirq_time(view) &&
+           !view->need_resched && view->pass < SIRQ_MAX_RESTART;
+}
+
+const struct sirq_policy sirq_policy_time2ms = {
+    .name = "time2ms",
+    .origin = "Linux since 3.9 (Eric Dumazet, 2013)",
+    .restart = sirq_restart_time2ms,
+};
