@@ -44,7 +44,7 @@ int sirq_csv_check(const char *path, struct sirq_error *err)
                          "another", path);
     fd = temporary(path, &name, err);
     if (fd < 0)
-        return fd;
+        return -EINVAL; /* the argument is wrong, whatever the system said */
     close(fd);
     unlink(name);
     free(name);

@@ -9,7 +9,7 @@
 
 #include <pthread.h>
 
-#include "../../hist.h"
+#include "hist.h"
 #include "rig.h"
 
 enum sirq_phase { SIRQ_PHASE_WARMUP, SIRQ_PHASE_MEASURE, SIRQ_PHASE_AFTER };

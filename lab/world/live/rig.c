@@ -58,11 +58,15 @@ static int open_device(struct sirq_rig *rig, struct sirq_error *err)
     static const char *const drivers[] = { [SIRQ_LAB_SHM] = "shm", [SIRQ_LAB_PACKET] = "packet" };
     struct sirq_netdev_config config = { .ifname = SIRQ_VETH_RX };
     const struct sirq_driver *driver = sirq_driver_find(drivers[rig->session->options->nic]);
+    int rc;
 
     if (!driver)
         return sirq_fail(err, ENODEV, "the library was built without the driver '%s'",
                          drivers[rig->session->options->nic]);
-    return sirq_netdev_open(&rig->dev, rig->net, driver, &config, err);
+    rc = sirq_netdev_open(&rig->dev, rig->net, driver, &config, err);
+    if (rc)
+        rig->dev.driver = NULL; /* not open: nothing to close */
+    return rc;
 }
 
 static int open_sockets(struct sirq_rig *rig, unsigned receivers, struct sirq_error *err)
