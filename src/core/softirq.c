@@ -409,8 +409,7 @@ bool sirq_ksoftirqd_sleep(struct sirq_cpu *cpu)
 /* ---- set-up and control ------------------------------------------------------------- */
 
 static const char *const vector_names[SIRQ_USER] = {
-    "HI",   "TIMER",   "NET_TX", "NET_RX",  "BLOCK", "IRQ_POLL",
-    "TASKLET", "SCHED", "HRTIMER", "RCU",
+    "HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU",
 };
 
 int sirq_core_init(struct sirq_core *core, struct sirq_cpu *cpus, unsigned ncpus, unsigned hz,
@@ -433,8 +432,7 @@ int sirq_core_init(struct sirq_core *core, struct sirq_cpu *cpus, unsigned ncpus
     return 0;
 }
 
-int sirq_open(struct sirq_core *core, unsigned vec, const char *name, sirq_action_fn fn,
-              void *data)
+int sirq_open(struct sirq_core *core, unsigned vec, const char *name, sirq_action_fn fn, void *data)
 {
     if (vec >= SIRQ_NR_VECTORS || fn == NULL)
         return -EINVAL;
