@@ -159,7 +159,6 @@ static void print_rate(const struct sirq_flood_run *run, double rate, FILE *out)
         table.column[c].hidden = column_is_empty(&table, c);
     sirq_lab_table_print(&table, out, sirq_lab_table_width(out));
     sirq_lab_table_free(&table);
-    print_notes(run, rate, out);
 }
 
 static bool first_of_rate(const struct sirq_results *results, unsigned i)
@@ -183,41 +182,57 @@ static bool first_of_setup(const struct sirq_results *results, unsigned i)
     return true;
 }
 
+static void sweep_columns(struct sirq_lab_table *table, const struct sirq_results *results,
+                          const char *setup)
+{
+    sirq_lab_table_column(table, "offered/s", false, 0);
+    sirq_lab_table_column(table, "x limit", false, 0);
+    for (unsigned i = 0; i < results->nrows; i++) {
+        if (first_of_setup(results, i) && strcmp(results->rows[i]->setup, setup) == 0)
+            sirq_lab_table_column(table, results->rows[i]->policy, false, 1);
+    }
+}
+
+/* One offered load: a cell per policy, in the order in which all loads were run. */
+static void sweep_row(struct sirq_lab_table *table, const struct sirq_flood_run *run,
+                      const char *setup, double rate)
+{
+    const struct sirq_results *results = run->results;
+    double offered, value;
+    unsigned column = 2;
+    char buf[16];
+
+    if (sirq_lab_table_row(table))
+        return;
+    sirq_lab_table_cell(table, 0, "%s", sirq_lab_table_si(buf, rate));
+    sirq_lab_table_cell(table, 1, "%.1f", run->limit.rate > 0 ? rate / run->limit.rate : 0);
+    for (unsigned i = 0; i < results->nrows && column < table->ncolumns; i++) {
+        const struct sirq_row *row = results->rows[i];
+
+        if (row->wanted_rate != rate || strcmp(row->setup, setup))
+            continue;
+        if (sirq_row_get(row, "goodput_share", &value) &&
+            sirq_row_get(row, "offered_rate", &offered))
+            sirq_lab_table_cell(table, column, "%.1f%s", value, offered < 0.97 * rate ? "*" : "");
+        column++;
+    }
+}
+
 /* Offered load downwards, a column per policy: goodput in percent of min(offered, limit). */
 static void print_sweep(const struct sirq_flood_run *run, const char *setup, FILE *out)
 {
     const struct sirq_results *results = run->results;
     struct sirq_lab_table table;
-    char buf[16];
 
     sirq_lab_table_init(&table);
-    sirq_lab_table_column(&table, "offered/s", false, 0);
-    sirq_lab_table_column(&table, "x limit", false, 0);
+    sweep_columns(&table, results, setup);
     for (unsigned i = 0; i < results->nrows; i++) {
-        if (first_of_setup(results, i) && strcmp(results->rows[i]->setup, setup) == 0)
-            sirq_lab_table_column(&table, results->rows[i]->policy, false, 1);
-    }
-    for (unsigned i = 0; i < results->nrows; i++) {
-        double rate = results->rows[i]->wanted_rate, offered, value;
-
-        if (!first_of_rate(results, i) || sirq_lab_table_row(&table))
-            continue;
-        sirq_lab_table_cell(&table, 0, "%s", sirq_lab_table_si(buf, rate));
-        sirq_lab_table_cell(&table, 1, "%.1f", run->limit.rate > 0 ? rate / run->limit.rate : 0);
-        for (unsigned k = i, c = 2; k < results->nrows && c < table.ncolumns; k++) {
-            const struct sirq_row *row = results->rows[k];
-
-            if (row->wanted_rate != rate || strcmp(row->setup, setup))
-                continue;
-            if (sirq_row_get(row, "goodput_share", &value) &&
-                sirq_row_get(row, "offered_rate", &offered))
-                sirq_lab_table_cell(&table, c, "%.1f%s", value, offered < 0.97 * rate ? "*" : "");
-            c++;
-        }
+        if (first_of_rate(results, i))
+            sweep_row(&table, run, setup, results->rows[i]->wanted_rate);
     }
     fprintf(out, "\ngoodput, %% of min(offered, limit); %s\n\n", setup);
     sirq_lab_table_print(&table, out, sirq_lab_table_width(out));
-    fputs("(* the sender reached less than this load; the share is of what it did offer)\n", out);
+    fputs("  * the sender reached less than this load; the share is of what it did offer\n", out);
     sirq_lab_table_free(&table);
 }
 
@@ -235,27 +250,48 @@ static bool setup_measured(const struct sirq_results *results, unsigned i)
     return false;
 }
 
-void sirq_flood_report(const struct sirq_flood_run *run, bool partial, FILE *out)
+static void report_rates(const struct sirq_flood_run *run, FILE *out)
 {
     const struct sirq_results *results = run->results;
+
+    for (unsigned i = 0; i < results->nrows; i++) {
+        if (!first_of_rate(results, i))
+            continue;
+        print_rate(run, results->rows[i]->wanted_rate, out);
+        print_notes(run, results->rows[i]->wanted_rate, out);
+    }
+    if (run->no_elsewhere)
+        fprintf(out, "  no row with softirqs on another CPU: %s\n", run->no_elsewhere);
+}
+
+static void report_sweep(const struct sirq_flood_run *run, FILE *out)
+{
+    const struct sirq_results *results = run->results;
+
+    for (unsigned i = 0; i < results->nrows; i++) {
+        if (setup_measured(results, i))
+            print_sweep(run, results->rows[i]->setup, out);
+    }
+    for (unsigned i = 0; i < results->nrows; i++) {
+        if (first_of_rate(results, i))
+            print_notes(run, results->rows[i]->wanted_rate, out);
+    }
+}
+
+void sirq_flood_report(const struct sirq_flood_run *run, bool partial, FILE *out)
+{
     char rate[16], min[16], max[16];
 
     if (partial)
         fputs("Stopped: what follows is partial.\n", out);
     if (run->limit.rate > 0)
         fprintf(out, "one-CPU limit: %s packets/s (%s..%s)\n",
-                sirq_lab_table_si(rate, run->limit.rate), sirq_lab_table_si(min, run->limit.rate_min),
+                sirq_lab_table_si(rate, run->limit.rate),
+                sirq_lab_table_si(min, run->limit.rate_min),
                 sirq_lab_table_si(max, run->limit.rate_max));
-    for (unsigned i = 0; i < results->nrows; i++) {
-        if (first_of_rate(results, i) && run->options->rates != SIRQ_LAB_RATE_SWEEP)
-            print_rate(run, results->rows[i]->wanted_rate, out);
-        if (run->options->rates == SIRQ_LAB_RATE_SWEEP && setup_measured(results, i))
-            print_sweep(run, results->rows[i]->setup, out);
-    }
-    if (run->no_elsewhere)
-        fprintf(out, "  no row with softirqs on another CPU: %s\n", run->no_elsewhere);
     if (run->options->rates == SIRQ_LAB_RATE_SWEEP)
-        for (unsigned i = 0; i < results->nrows; i++)
-            if (first_of_rate(results, i))
-                print_notes(run, results->rows[i]->wanted_rate, out);
+        report_sweep(run, out);
+    else
+        report_rates(run, out);
+    fflush(out);
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 void sirq_lab_cpus_parse(const char *text, cpu_set_t *set)
 {
@@ -134,6 +135,26 @@ int sirq_lab_cpus_choose(struct sirq_lab_cpus *cpus, int wanted, struct sirq_err
     if (read_list(path, &siblings))
         CPU_ZERO(&siblings);
     return sirq_lab_cpus_pick(cpus, wanted, &allowed, &online, &siblings, err);
+}
+
+uint64_t sirq_lab_cpu_busy_ns(unsigned cpu)
+{
+    unsigned long long user, nice, system, irq, softirq, steal, ticks = 0;
+    char line[512], name[16];
+    FILE *file = fopen("/proc/stat", "re");
+    long hz = sysconf(_SC_CLK_TCK);
+
+    if (!file)
+        return 0;
+    snprintf(name, sizeof(name), "cpu%u ", cpu);
+    while (!ticks && fgets(line, sizeof(line), file)) {
+        if (strncmp(line, name, strlen(name)) == 0 &&
+            sscanf(line + strlen(name), "%llu %llu %llu %*u %*u %llu %llu %llu", &user, &nice,
+                   &system, &irq, &softirq, &steal) == 6)
+            ticks = user + nice + system + irq + softirq + steal;
+    }
+    fclose(file);
+    return hz > 0 ? ticks * (1000000000u / (unsigned long)hz) : 0;
 }
 
 void sirq_lab_cpus_avoid(const struct sirq_lab_cpus *cpus)

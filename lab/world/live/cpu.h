@@ -4,6 +4,7 @@
 #define SIRQ_LAB_LIVE_CPU_H
 
 #include <sched.h>
+#include <stdint.h>
 
 #include <sirq/driver.h>
 
@@ -31,6 +32,10 @@ void sirq_lab_cpus_parse(const char *text, cpu_set_t *set);
 
 /* A set as "0-3,8" in buf; returns buf. */
 const char *sirq_lab_cpus_format(const cpu_set_t *set, char *buf, size_t size);
+
+/* Time that `cpu` was busy with anything at all, stolen by a hypervisor included, ns; in
+ * steps of the kernel's accounting, 10 ms.  0 where it cannot be read. */
+uint64_t sirq_lab_cpu_busy_ns(unsigned cpu);
 
 /* Keep the calling thread off the flooded CPU / back to where it was allowed. */
 void sirq_lab_cpus_avoid(const struct sirq_lab_cpus *cpus);

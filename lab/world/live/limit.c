@@ -10,18 +10,23 @@
  * woken, and the policy has nothing to decide.  The device's interrupt is never requested.
  *
  * Rounds that found less than a full ring do not count: a slow sender makes the measurement
- * coarser, not lower.  Time is that in rounds, less what the scheduler gave to others.
+ * coarser, not lower.  Nor do rounds in which the thread was off the CPU: those that took
+ * several times the median.
  */
 #include "limit.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
+#include <string.h>
 
 #include "account.h"
 
 #define RUNS 9u
+#define RUNS_LEAST 3u
 #define RUN_NS 60000000u
+#define ROUNDS 16384u     /* of one run, at most */
+#define ROUNDS_LEAST 100u /* fewer say nothing */
+#define OUTLIER 4u
 #define LOOK_NS 20000000
 #define LOOKS 250u /* 5 s */
 
@@ -33,6 +38,7 @@ struct limit {
     struct sirq_napi napi;
     int taken; /* by the last poll */
     double rate[RUNS];
+    uint32_t round[ROUNDS]; /* ns */
     uint32_t measured; /* runs done; __atomic */
     int rc;            /* of registering, before measured is RUNS */
     struct sirq_error err;
@@ -66,31 +72,40 @@ static uint64_t limit_round(struct limit *limit)
     return got;
 }
 
-static uint64_t cpu_ns(void)
+static int by_time(const void *a, const void *b)
 {
-    struct timespec ts;
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-    return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+    return (x > y) - (x < y);
 }
 
-/* Packets per second of this CPU. */
+/* Packets per second, from the rounds that nobody interrupted for long. */
+static double rate_of(uint32_t *round, unsigned n)
+{
+    uint64_t sum = 0;
+    unsigned used = 0;
+
+    if (n < ROUNDS_LEAST)
+        return 0;
+    qsort(round, n, sizeof(*round), by_time);
+    for (; used < n && round[used] <= OUTLIER * round[n / 2]; used++)
+        sum += round[used];
+    return 1e9 * SIRQ_NAPI_WEIGHT * used / (double)sum;
+}
+
 static double limit_run(struct limit *limit)
 {
-    uint64_t start = sirq_lab_now_ns(), start_cpu = cpu_ns(), now = start, busy = 0, packets = 0;
-    double on_cpu;
+    uint64_t start = sirq_lab_now_ns(), now = start;
+    unsigned n = 0;
 
-    while (now - start < RUN_NS) {
+    while (now - start < RUN_NS && n < ROUNDS) {
         uint64_t before = now, got = limit_round(limit);
 
         now = sirq_lab_now_ns();
-        if (got < SIRQ_NAPI_WEIGHT)
-            continue;
-        busy += now - before;
-        packets += got;
+        if (got == SIRQ_NAPI_WEIGHT)
+            limit->round[n++] = (uint32_t)(now - before);
     }
-    on_cpu = (double)(cpu_ns() - start_cpu) / (double)(now - start);
-    return busy ? 1e9 * (double)packets / ((double)busy * on_cpu) : 0;
+    return rate_of(limit->round, n);
 }
 
 static void *limit_main(void *arg)
@@ -142,17 +157,22 @@ static int wait_measured(struct limit *limit, struct sirq_error *err)
 
 static int conclude(struct limit *limit, struct sirq_flood_limit *out, struct sirq_error *err)
 {
+    unsigned first = 0;
+
     if (limit->rc) {
         *err = limit->err;
         return limit->rc;
     }
     qsort(limit->rate, RUNS, sizeof(limit->rate[0]), by_value);
-    out->rate = limit->rate[RUNS / 2];
-    out->rate_min = limit->rate[0];
-    out->rate_max = limit->rate[RUNS - 1];
-    if (out->rate <= 0)
+    while (first < RUNS && limit->rate[first] <= 0)
+        first++; /* too few full rounds: no measurement */
+    if (first > RUNS - RUNS_LEAST)
         return sirq_fail(err, EIO, "the one-CPU limit cannot be measured: the sender does not fill "
-                         "the device's ring");
+                         "the device's ring; is its CPU %u busy with something else?",
+                         limit->rig->session->cpus.sender);
+    out->rate = limit->rate[first + (RUNS - first) / 2];
+    out->rate_min = limit->rate[first];
+    out->rate_max = limit->rate[RUNS - 1];
     return 0;
 }
 
@@ -174,22 +194,35 @@ static int measure(struct limit *limit, struct sirq_flood_limit *out, struct sir
     return rc ? rc : conclude(limit, out, err);
 }
 
+static int on_rig(struct limit *limit, struct sirq_flood_limit *out, struct sirq_error *err)
+{
+    struct sirq_rig *rig = limit->rig;
+
+    limit->cpu = sirq_live_cpu(rig->live, rig->session->cpus.flooded);
+    limit->group.rig = rig;
+    limit->group.n = 1;
+    limit->group.receiver = &limit->receiver;
+    sirq_napi_init(&limit->napi, limit_poll, SIRQ_NAPI_WEIGHT + 1);
+    return measure(limit, out, err);
+}
+
 int sirq_limit_measure(struct sirq_session *session, struct sirq_flood_limit *out,
                        struct sirq_error *err)
 {
     struct sirq_flood flood = { .policy = sirq_policy_default(), .receivers = 1 };
+    struct limit *limit = aligned_alloc(64, sizeof(*limit));
     struct sirq_rig rig;
-    struct limit limit = { .rig = &rig };
-    int rc = sirq_rig_open(&rig, session, &flood, err);
+    int rc;
 
-    if (rc)
-        return rc;
-    limit.cpu = sirq_live_cpu(rig.live, session->cpus.flooded);
-    limit.group.rig = &rig;
-    limit.group.n = 1;
-    limit.group.receiver = &limit.receiver;
-    sirq_napi_init(&limit.napi, limit_poll, SIRQ_NAPI_WEIGHT + 1);
-    rc = measure(&limit, out, err);
-    sirq_rig_close(&rig);
+    if (!limit)
+        return sirq_fail(err, ENOMEM, "out of memory");
+    memset(limit, 0, sizeof(*limit));
+    limit->rig = &rig;
+    rc = sirq_rig_open(&rig, session, &flood, err);
+    if (!rc) {
+        rc = on_rig(limit, out, err);
+        sirq_rig_close(&rig);
+    }
+    free(limit);
     return rc;
 }
