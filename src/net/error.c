@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * What went wrong, in words.  Task context only: formatting is not async-signal-safe.
- */
+/* error.c - errors for a person to read. */
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -11,7 +9,7 @@ int sirq_fail(struct sirq_error *err, int code, const char *fmt, ...)
 {
     va_list args;
 
-    if (err) {
+    if (err != NULL) {
         va_start(args, fmt);
         vsnprintf(err->text, sizeof(err->text), fmt, args);
         va_end(args);
