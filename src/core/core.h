@@ -9,6 +9,11 @@
 #include <sirq/host.h>
 #include <sirq/policy.h>
 
+/* errno values of every host we know; <errno.h> is not freestanding */
+#define EINVAL 22
+#define EBUSY 16
+#define ENOSPC 28
+
 #define SIRQ_BUG_ON(cpu, expr)                                                             \
     do {                                                                                   \
         if (__builtin_expect(!!(expr), 0))                                                 \

@@ -21,11 +21,6 @@
 
 #include <sirq/timer.h>
 
-/* errno values of every host we know; <errno.h> is not freestanding */
-#define EINVAL 22
-#define EBUSY 16
-#define ENOSPC 28
-
 static uint64_t word_load(const struct sirq_cpu *cpu)
 {
     return __atomic_load_n(&cpu->word, __ATOMIC_SEQ_CST);
@@ -354,11 +349,21 @@ void sirq_raise(struct sirq_cpu *cpu, unsigned vec)
         sirq_ksoftirqd_wake(cpu);
 }
 
+struct sirq_cpu *sirq_any_online(struct sirq_core *core)
+{
+    for (unsigned i = 0; i < core->ncpus; i++)
+        if (__atomic_load_n(&core->cpus[i].online, __ATOMIC_ACQUIRE))
+            return &core->cpus[i];
+    return &core->cpus[0];
+}
+
 void sirq_raise_remote(struct sirq_cpu *cpu, unsigned vec)
 {
     uint64_t old;
 
     SIRQ_BUG_ON(cpu, vec >= SIRQ_NR_VECTORS || cpu->core->action[vec].fn == NULL);
+    if (!__atomic_load_n(&cpu->online, __ATOMIC_ACQUIRE))
+        cpu = sirq_any_online(cpu->core);
     old = __atomic_fetch_or(&cpu->word, SIRQ_BIT(vec), __ATOMIC_SEQ_CST);
     if ((old & SIRQ_BIT(vec)) == 0)
         cpu->core->host->kick(cpu);
