@@ -27,16 +27,17 @@ int sirq_fail(struct sirq_error *err, int code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
 struct sirq_netdev_config {
-    const char *ifname;    /* packet: the interface */
-    int shm_fd;            /* shm: memory made by sirq_shm_create(), -1: make one */
-    unsigned ring_size;    /* frames the device holds; 0: driver's default; power of two */
-    unsigned frame_size;   /* bytes a frame may have; 0: 2048 */
+    const char *ifname;  /* packet: the interface */
+    unsigned ring_size;  /* frames of frame_size the device holds at least; 0: 1024; power of two */
+    unsigned frame_size; /* bytes a frame may have; 0: 2048 */
 };
 
 struct sirq_netdev_stats {
     uint64_t rx_packets; /* frames the device put on its ring and the driver took */
     uint64_t rx_dropped; /* frames the device lost because its ring was full */
     uint64_t rx_waiting; /* frames on the ring now (0 where the device cannot tell) */
+    uint64_t rx_errors;  /* frames taken but refused (length beyond their place), and polls that
+                            found the ring itself broken; 0 with an honest device */
     uint64_t irqs;       /* interrupts handled */
     uint64_t irqs_empty; /* of these, with nothing on the ring */
 };
@@ -80,6 +81,11 @@ struct sirq_netdev {
     const struct sirq_host *host;
     struct sirq_napi napi;
     struct sirq_irq irq;
+    /*
+     * The frame now handed to sirq_net_rx() has a transport checksum that nobody filled in
+     * (it never left this machine): it is not to be verified.  Writer: rx_poll, per frame.
+     */
+    bool rx_csum_partial;
     void *priv;                /* the driver's own */
     uint64_t irqs, irqs_empty; /* writer: the interrupt handler */
 };

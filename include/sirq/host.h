@@ -91,11 +91,18 @@ struct sirq_host {
     void (*wake)(struct sirq_cpu *cpu, struct sirq_wq *wq);
 
     /*
-     * Let hard interrupts in while the actions of a run entered from an interrupt exit
-     * are executed, and keep them out again after.  Null: not needed.
+     * Let hard interrupts in while a pass of a run entered from an interrupt exit is
+     * executed, and keep them out again after.  `pass` counts from 0; a host for which
+     * this is dear may keep them out during the first.  Null: not needed.
      */
-    void (*irq_enable)(struct sirq_cpu *cpu);
-    void (*irq_disable)(struct sirq_cpu *cpu);
+    void (*irq_enable)(struct sirq_cpu *cpu, unsigned pass);
+    void (*irq_disable)(struct sirq_cpu *cpu, unsigned pass);
+
+    /*
+     * A thread is about to ask for packets: take interrupts that are waiting for it.  Task
+     * context, bottom halves enabled.  Null: interrupts come by themselves.
+     */
+    void (*safe_point)(struct sirq_cpu *cpu);
 
     /*
      * Stop and restart delivery of a line without a mask of its own.  After unmask the

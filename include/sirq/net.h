@@ -107,6 +107,10 @@ enum sirq_drop sirq_net_rx(struct sirq_cpu *cpu, struct sirq_netdev *dev, const 
 
 #define SIRQ_NAPI_WEIGHT 64
 
+/* Bits of sirq_napi.state. */
+#define SIRQ_NAPI_SCHED 1u    /* on a poll list or being polled */
+#define SIRQ_NAPI_DISABLED 2u /* not to be scheduled */
+
 /*
  * A NAPI instance.  Embedded in its device and owned by it.  Once scheduled it belongs to
  * NET_RX of the CPU that scheduled it until sirq_napi_complete_done().
@@ -124,6 +128,7 @@ struct sirq_napi {
     uint64_t polls, work; /* writer: NET_RX of the owning CPU */
 };
 
+/* weight 0: SIRQ_NAPI_WEIGHT.  Disabled until sirq_napi_enable(). */
 void sirq_napi_init(struct sirq_napi *napi,
                     int (*poll)(struct sirq_cpu *cpu, struct sirq_napi *napi, int budget),
                     int weight);

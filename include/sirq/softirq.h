@@ -120,7 +120,7 @@ struct sirq_cpu {
     uint64_t word __attribute__((aligned(64))); /* __atomic access only */
     struct sirq_core *core;
     unsigned id;            /* index in core->cpus */
-    bool online;            /* false: raises are redirected by the host; see sirq_live.h */
+    bool online;            /* __atomic; false: given back, remote raises go elsewhere */
     uint32_t bh_depth;      /* nesting, owner only */
     bool running;           /* a run is in progress, owner only */
     uint32_t need_resched;  /* any writer, __atomic */
@@ -183,8 +183,14 @@ int sirq_open_user(struct sirq_core *core, const char *name, sirq_action_fn fn, 
  */
 void sirq_raise(struct sirq_cpu *cpu, unsigned vec);
 
-/* Mark `vec` pending on another CPU and kick it.  One kick until it has been taken. */
+/*
+ * Mark `vec` pending on another CPU and kick it.  One kick until it has been taken.  When
+ * that CPU is offline, on the first one that is online.
+ */
 void sirq_raise_remote(struct sirq_cpu *cpu, unsigned vec);
+
+/* The first online CPU. */
+struct sirq_cpu *sirq_any_online(struct sirq_core *core);
 
 /*
  * Bracket a hard interrupt handler.  The exit runs what is pending, through the policy,

@@ -216,11 +216,11 @@ static void run_pass(struct sirq_cpu *cpu, struct sirq_view *view, uint32_t mask
 
     __atomic_and_fetch(&cpu->word, ~(uint64_t)mask, __ATOMIC_SEQ_CST);
     if (from_irq && host->irq_enable != NULL)
-        host->irq_enable(cpu);
+        host->irq_enable(cpu, view->pass);
     for (; mask != 0; mask &= mask - 1)
         call_action(cpu, view, (unsigned)__builtin_ctz(mask));
     if (from_irq && host->irq_disable != NULL)
-        host->irq_disable(cpu);
+        host->irq_disable(cpu, view->pass);
     view->pass++;
     cpu->stats.passes++;
 }
@@ -349,11 +349,21 @@ void sirq_raise(struct sirq_cpu *cpu, unsigned vec)
         sirq_ksoftirqd_wake(cpu);
 }
 
+struct sirq_cpu *sirq_any_online(struct sirq_core *core)
+{
+    for (unsigned i = 0; i < core->ncpus; i++)
+        if (__atomic_load_n(&core->cpus[i].online, __ATOMIC_ACQUIRE))
+            return &core->cpus[i];
+    return &core->cpus[0];
+}
+
 void sirq_raise_remote(struct sirq_cpu *cpu, unsigned vec)
 {
     uint64_t old;
 
     SIRQ_BUG_ON(cpu, vec >= SIRQ_NR_VECTORS || cpu->core->action[vec].fn == NULL);
+    if (!__atomic_load_n(&cpu->online, __ATOMIC_ACQUIRE))
+        cpu = sirq_any_online(cpu->core);
     old = __atomic_fetch_or(&cpu->word, SIRQ_BIT(vec), __ATOMIC_SEQ_CST);
     if ((old & SIRQ_BIT(vec)) == 0)
         cpu->core->host->kick(cpu);

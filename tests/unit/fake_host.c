@@ -110,18 +110,20 @@ static void host_resched(struct sirq_cpu *cpu, enum sirq_entry entry)
     hook(fake, FAKE_RESCHED, cpu);
 }
 
-static void host_irq_enable(struct sirq_cpu *cpu)
+static void host_irq_enable(struct sirq_cpu *cpu, unsigned pass)
 {
     struct fake *fake = called(FAKE_IRQ_ENABLE, cpu);
 
     fake->irqs_off[cpu->id] = false;
+    fake->irq_pass = pass;
     hook(fake, FAKE_IRQ_ENABLE, cpu);
 }
 
-static void host_irq_disable(struct sirq_cpu *cpu)
+static void host_irq_disable(struct sirq_cpu *cpu, unsigned pass)
 {
     struct fake *fake = called(FAKE_IRQ_DISABLE, cpu);
 
+    assert_int_equal(pass, fake->irq_pass);
     hook(fake, FAKE_IRQ_DISABLE, cpu);
     fake->irqs_off[cpu->id] = true;
 }

@@ -159,6 +159,21 @@ static void raise_remote_to_busy_cpu_is_answered_by_owner(void **state)
     assert_idle(cpu1);
 }
 
+static void raise_remote_to_offline_cpu_goes_to_one_online(void **state)
+{
+    (void)state;
+    cpu1->online = false;
+    sirq_raise_remote(cpu1, SIRQ_NET_RX);
+    assert_int_equal(sirq_pending(cpu1), 0);
+    assert_int_equal(sirq_pending(cpu0), NET_RX);
+    assert_int_equal(fake.calls_cpu[FAKE_KICK][0], 1);
+    assert_int_equal(fake.calls_cpu[FAKE_KICK][1], 0);
+    assert_ptr_equal(sirq_any_online(&fake.core), cpu0);
+    cpu0->online = false;
+    cpu1->online = true;
+    assert_ptr_equal(sirq_any_online(&fake.core), cpu1);
+}
+
 static void hardirq_nested_runs_at_outermost_exit(void **state)
 {
     (void)state;
@@ -317,6 +332,7 @@ int main(void)
         cmocka_unit_test_setup(raise_on_other_cpu_stays_there, set_up),
         cmocka_unit_test_setup(raise_remote_kicks_once_until_taken, set_up),
         cmocka_unit_test_setup(raise_remote_to_busy_cpu_is_answered_by_owner, set_up),
+        cmocka_unit_test_setup(raise_remote_to_offline_cpu_goes_to_one_online, set_up),
         cmocka_unit_test_setup(hardirq_nested_runs_at_outermost_exit, set_up),
         cmocka_unit_test_setup(hardirq_in_bh_section_runs_at_enable, set_up),
         cmocka_unit_test_setup(hardirq_in_softirq_is_left_to_the_run, set_up),

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Experiments, the worlds that can host them, and what a person may choose.  A new
+ * experiment or world is one more entry in the tables of experiment.c.
+ */
+#ifndef SIRQ_LAB_EXPERIMENT_H
+#define SIRQ_LAB_EXPERIMENT_H
+
+#include <sirq/live.h>
+
+#include "progress.h"
+#include "result.h"
+
+#define SIRQ_LAB_POLICIES 32u
+#define SIRQ_LAB_RATES 32u
+#define SIRQ_LAB_RECEIVERS 64u
+#define SIRQ_LAB_BATCH 64u
+#define SIRQ_LAB_SIZE_MIN 64u
+#define SIRQ_LAB_SIZE_MAX 1514u
+#define SIRQ_LAB_RATE_LIMIT UINT64_C(100000000) /* packets/s; more than any Ethernet */
+#define SIRQ_LAB_LATENCY_RATE 10000.0 /* up to this rate latency means something */
+
+enum sirq_lab_nic { SIRQ_LAB_SHM, SIRQ_LAB_PACKET, SIRQ_LAB_NICS };
+enum sirq_lab_rates { SIRQ_LAB_RATE_MAX, SIRQ_LAB_RATE_LIST, SIRQ_LAB_RATE_SWEEP };
+
+struct sirq_lab_options {
+    const struct sirq_experiment *experiment;
+    const struct sirq_world *world;
+    const struct sirq_policy *policy[SIRQ_LAB_POLICIES];
+    unsigned npolicies;
+    enum sirq_lab_nic nic;
+    enum sirq_delivery delivery;
+    enum sirq_lab_rates rates;
+    uint64_t rate[SIRQ_LAB_RATES]; /* packets/s, of a list */
+    unsigned nrates;
+    unsigned receivers, batch, size;
+    int cpu;        /* the flooded CPU, -1: chosen */
+    double seconds; /* measured per row, 0: the experiment's default */
+    uint64_t seed;
+    const char *csv; /* null: none */
+};
+
+/* One run of udp-flood. */
+struct sirq_flood {
+    const struct sirq_policy *policy;
+    double rate;    /* packets/s, 0: as fast as the sender can */
+    double seconds;
+    unsigned receivers;
+    bool rt;        /* receivers under SCHED_RR 20, else SCHED_OTHER */
+    bool elsewhere; /* softirqs on another CPU than the receivers */
+};
+
+/* The one-CPU limit: median of several short runs, and how far they lie apart. */
+struct sirq_flood_limit {
+    double rate, rate_min, rate_max; /* packets/s */
+};
+
+struct sirq_session; /* a world's own */
+
+struct sirq_world {
+    const char *name, *summary;
+
+    /* Prepare what all runs share.  0 or -errno with err filled and nothing left behind. */
+    int (*open)(struct sirq_session **out, const struct sirq_lab_options *options,
+                struct sirq_error *err);
+    void (*close)(struct sirq_session *session);
+
+    /* Null, or why a row with softirqs on another CPU cannot be run. */
+    const char *(*no_elsewhere)(const struct sirq_session *session);
+
+    /* Measure the one-CPU limit.  0, -EINTR or -errno with err filled. */
+    int (*flood_limit)(struct sirq_session *session, struct sirq_flood_limit *out,
+                       struct sirq_error *err);
+
+    /*
+     * Run one row: figures and notes go to `row`.  0, -EPERM (the class is not permitted;
+     * err says why, nothing was run), -EINTR, or -errno with err filled.
+     */
+    int (*flood)(struct sirq_session *session, const struct sirq_flood *flood,
+                 const struct sirq_progress *progress, struct sirq_row *row,
+                 struct sirq_error *err);
+};
+
+struct sirq_experiment {
+    const char *name;     /* on the command line: udp-flood */
+    const char *csv_name; /* as published: udp_flood */
+    const char *summary;
+    const struct sirq_world *const *worlds; /* that can host it, null-terminated */
+
+    /* Fill results and print them.  0, -EINTR (partial) or -errno with err filled. */
+    int (*run)(const struct sirq_lab_options *options, struct sirq_results *results,
+               struct sirq_error *err);
+};
+
+extern const struct sirq_experiment *const sirq_experiments[]; /* null-terminated */
+extern const struct sirq_experiment sirq_udp_flood;
+extern const struct sirq_world sirq_world_live;
+
+/* ---- options: each names the argument and the remedy; 0 or -EINVAL ------------------ */
+
+void sirq_lab_defaults(struct sirq_lab_options *options);
+int sirq_lab_set_experiment(struct sirq_lab_options *options, const char *text,
+                            struct sirq_error *err);
+int sirq_lab_set_world(struct sirq_lab_options *options, const char *text,
+                       struct sirq_error *err);
+int sirq_lab_set_policies(struct sirq_lab_options *options, const char *text,
+                          struct sirq_error *err);
+int sirq_lab_set_nic(struct sirq_lab_options *options, const char *text,
+                     struct sirq_error *err);
+int sirq_lab_set_delivery(struct sirq_lab_options *options, const char *text,
+                          struct sirq_error *err);
+int sirq_lab_set_rates(struct sirq_lab_options *options, const char *text,
+                       struct sirq_error *err);
+int sirq_lab_set_number(unsigned *out, const char *option, const char *text, unsigned min,
+                        unsigned max, struct sirq_error *err);
+int sirq_lab_set_seconds(struct sirq_lab_options *options, const char *text,
+                         struct sirq_error *err);
+int sirq_lab_set_seed(struct sirq_lab_options *options, const char *text,
+                      struct sirq_error *err);
+
+/* Run options->experiment; writes the CSV file.  0, -EINTR or -errno with err filled. */
+int sirq_lab_run(const struct sirq_lab_options *options, struct sirq_error *err);
+
+/* ---- interruption by the person ------------------------------------------------------ */
+
+/*
+ * SIGINT, SIGTERM and SIGHUP: blocked in the caller and every thread it starts from here
+ * on, taken only inside sirq_lab_wait().  Until sirq_lab_signals_restore().
+ */
+void sirq_lab_signals_take(void);
+void sirq_lab_signals_restore(void);
+
+/* The signal that came, or 0. */
+int sirq_lab_interrupted(void);
+
+/* Sleep until `fd` (-1: none) is readable: 1, the time is over: 0, interrupted: -EINTR. */
+int sirq_lab_wait(int fd, int64_t timeout_ns);
+
+uint64_t sirq_lab_now_ns(void); /* CLOCK_MONOTONIC */
+
+#endif

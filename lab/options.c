@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a person chooses.  Whatever is wrong with an argument is found here, before
+ * anything is started, and said in one line: the argument, what is wrong, what would do.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "experiment.h"
+#include "parse.h"
+
+#define TEXT 64
+
+void sirq_lab_defaults(struct sirq_lab_options *options)
+{
+    memset(options, 0, sizeof(*options));
+    options->world = &sirq_world_live;
+    options->receivers = 1;
+    options->batch = 1;
+    options->size = SIRQ_LAB_SIZE_MIN;
+    options->cpu = -1;
+    options->seed = 1;
+    for (unsigned i = 0; sirq_policies[i] && i < SIRQ_LAB_POLICIES; i++)
+        options->policy[options->npolicies++] = sirq_policies[i];
+}
+
+/* "no such NIC: foo; valid names: shm, packet" */
+struct name_list {
+    char text[200];
+    size_t len;
+};
+
+static void add_name(struct name_list *list, const char *name)
+{
+    int n = snprintf(list->text + list->len, sizeof(list->text) - list->len, "%s%s",
+                     list->len ? ", " : "", name);
+
+    if (n > 0 && list->len + (size_t)n < sizeof(list->text))
+        list->len += (size_t)n;
+}
+
+static int no_such(struct sirq_error *err, const char *what, const char *text,
+                   const struct name_list *list)
+{
+    return sirq_fail(err, EINVAL, "%s: no such name: '%.40s'; valid: %s", what, text, list->text);
+}
+
+int sirq_lab_set_experiment(struct sirq_lab_options *options, const char *text,
+                            struct sirq_error *err)
+{
+    struct name_list list = { 0 };
+
+    for (unsigned i = 0; sirq_experiments[i]; i++) {
+        if (strcmp(sirq_experiments[i]->name, text) == 0) {
+            options->experiment = sirq_experiments[i];
+            return 0;
+        }
+        add_name(&list, sirq_experiments[i]->name);
+    }
+    return no_such(err, "experiment", text, &list);
+}
+
+/* Worlds depend on the experiment: set that first. */
+int sirq_lab_set_world(struct sirq_lab_options *options, const char *text,
+                       struct sirq_error *err)
+{
+    const struct sirq_world *const *world = options->experiment->worlds;
+    struct name_list list = { 0 };
+
+    for (; *world; world++) {
+        if (strcmp((*world)->name, text) == 0) {
+            options->world = *world;
+            return 0;
+        }
+        add_name(&list, (*world)->name);
+    }
+    return no_such(err, "--world", text, &list);
+}
+
+static int add_policy(struct sirq_lab_options *options, const char *name,
+                      struct sirq_error *err)
+{
+    const struct sirq_policy *policy = sirq_policy_find(name);
+    struct name_list list = { 0 };
+
+    for (unsigned i = 0; policy && i < options->npolicies; i++) {
+        if (options->policy[i] == policy)
+            return sirq_fail(err, EINVAL, "--policy: '%s' stands twice in the list", name);
+    }
+    if (policy && options->npolicies < SIRQ_LAB_POLICIES) {
+        options->policy[options->npolicies++] = policy;
+        return 0;
+    }
+    add_name(&list, "all");
+    for (unsigned i = 0; sirq_policies[i]; i++)
+        add_name(&list, sirq_policies[i]->name);
+    return no_such(err, "--policy", name, &list);
+}
+
+int sirq_lab_set_policies(struct sirq_lab_options *options, const char *text,
+                          struct sirq_error *err)
+{
+    const char *list = text;
+    char name[TEXT];
+    int more, rc;
+
+    options->npolicies = 0;
+    if (strcmp(text, "all") == 0) {
+        for (unsigned i = 0; sirq_policies[i] && i < SIRQ_LAB_POLICIES; i++)
+            options->policy[options->npolicies++] = sirq_policies[i];
+        return 0;
+    }
+    while ((more = sirq_lab_next_item(&list, name, sizeof(name))) > 0) {
+        rc = add_policy(options, name, err);
+        if (rc)
+            return rc;
+    }
+    if (more < 0)
+        return add_policy(options, *text ? text : "", err);
+    return 0;
+}
+
+static int find_name(const char *const *names, unsigned n, const char *option,
+                     const char *text, struct sirq_error *err)
+{
+    struct name_list list = { 0 };
+
+    for (unsigned i = 0; i < n; i++) {
+        if (strcmp(names[i], text) == 0)
+            return (int)i;
+        add_name(&list, names[i]);
+    }
+    return no_such(err, option, text, &list);
+}
+
+int sirq_lab_set_nic(struct sirq_lab_options *options, const char *text,
+                     struct sirq_error *err)
+{
+    static const char *const names[] = { [SIRQ_LAB_SHM] = "shm", [SIRQ_LAB_PACKET] = "packet" };
+    int i = find_name(names, SIRQ_LAB_NICS, "--nic", text, err);
+
+    if (i >= 0)
+        options->nic = (enum sirq_lab_nic)i;
+    return i < 0 ? i : 0;
+}
+
+int sirq_lab_set_delivery(struct sirq_lab_options *options, const char *text,
+                          struct sirq_error *err)
+{
+    static const char *const names[] = { [SIRQ_DELIVER_SIGNAL] = "signal",
+                                         [SIRQ_DELIVER_THREAD] = "thread",
+                                         [SIRQ_DELIVER_POLL] = "poll" };
+    int i = find_name(names, 3, "--delivery", text, err);
+
+    if (i >= 0)
+        options->delivery = (enum sirq_delivery)i;
+    return i < 0 ? i : 0;
+}
+
+static int add_rate(struct sirq_lab_options *options, const char *text, struct sirq_error *err)
+{
+    uint64_t rate;
+
+    if (sirq_lab_parse_count(text, 1, SIRQ_LAB_RATE_LIMIT, &rate))
+        return sirq_fail(err, EINVAL, "--rate %.40s: not a rate; give packets/s from 1 to 100M "
+                         "(1k, 2.5M, or a list of them), 'max' or 'sweep'", text);
+    if (options->nrates == SIRQ_LAB_RATES)
+        return sirq_fail(err, EINVAL, "--rate: more than %u rates; give fewer", SIRQ_LAB_RATES);
+    options->rate[options->nrates++] = rate;
+    return 0;
+}
+
+int sirq_lab_set_rates(struct sirq_lab_options *options, const char *text,
+                       struct sirq_error *err)
+{
+    char item[TEXT];
+    const char *list = text;
+    int more, rc;
+
+    options->nrates = 0;
+    options->rates = SIRQ_LAB_RATE_LIST;
+    if (strcmp(text, "max") == 0) {
+        options->rates = SIRQ_LAB_RATE_MAX;
+        return 0;
+    }
+    if (strcmp(text, "sweep") == 0) {
+        options->rates = SIRQ_LAB_RATE_SWEEP;
+        return 0;
+    }
+    while ((more = sirq_lab_next_item(&list, item, sizeof(item))) > 0) {
+        rc = add_rate(options, item, err);
+        if (rc)
+            return rc;
+    }
+    return more < 0 ? add_rate(options, "", err) : 0;
+}
+
+int sirq_lab_set_number(unsigned *out, const char *option, const char *text, unsigned min,
+                        unsigned max, struct sirq_error *err)
+{
+    uint64_t value;
+
+    if (sirq_lab_parse_count(text, min, max, &value))
+        return sirq_fail(err, EINVAL, "%s %.40s: give a whole number from %u to %u", option, text,
+                         min, max);
+    *out = (unsigned)value;
+    return 0;
+}
+
+int sirq_lab_set_seconds(struct sirq_lab_options *options, const char *text,
+                         struct sirq_error *err)
+{
+    if (sirq_lab_parse_decimal(text, 0.1, 3600, &options->seconds))
+        return sirq_fail(err, EINVAL, "--seconds %.40s: give seconds per row, 0.1 to 3600", text);
+    return 0;
+}
+
+int sirq_lab_set_seed(struct sirq_lab_options *options, const char *text,
+                      struct sirq_error *err)
+{
+    if (sirq_lab_parse_count(text, 0, UINT64_MAX / 2, &options->seed))
+        return sirq_fail(err, EINVAL, "--seed %.40s: give a whole number, 0 or more", text);
+    return 0;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* One line on stderr that says what runs and how long the rest takes; only on a terminal. */
+#ifndef SIRQ_LAB_PROGRESS_H
+#define SIRQ_LAB_PROGRESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct sirq_progress {
+    bool on;
+    unsigned done, total;  /* steps */
+    uint64_t step_ns;      /* what one step is expected to take */
+    uint64_t start_ns;     /* when the first step began */
+    char text[96];         /* what runs now */
+};
+
+void sirq_progress_start(struct sirq_progress *progress, unsigned total, uint64_t step_ns);
+
+/* A new step begins. */
+void sirq_progress_step(struct sirq_progress *progress, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Show how time goes by, `into_ns` after the step began. */
+void sirq_progress_tick(const struct sirq_progress *progress, uint64_t into_ns);
+
+/* Take the line away, before anything else is printed. */
+void sirq_progress_clear(const struct sirq_progress *progress);
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What one run of one setup gave: named figures, as they go into the CSV file, and notes
+ * for a person.  The same in every experiment and world.
+ */
+#ifndef SIRQ_LAB_RESULT_H
+#define SIRQ_LAB_RESULT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <sirq/driver.h>
+
+#define SIRQ_ROW_METRICS 320
+#define SIRQ_ROW_NOTES 4
+
+struct sirq_metric {
+    char name[32];
+    const char *unit; /* by reference: "packets/s", "percent", "packets", "us" */
+    double value;
+};
+
+struct sirq_row {
+    char setup[64]; /* as published: "1 receiver SCHED_RR 20" */
+    const char *policy;
+    double wanted_rate; /* asked for, packets/s; 0: as fast as the sender can */
+    bool skipped;       /* nothing was measured, notes say why */
+    unsigned nmetrics, nnotes;
+    struct sirq_metric metric[SIRQ_ROW_METRICS];
+    struct sirq_error note[SIRQ_ROW_NOTES];
+};
+
+/* Rows in the order in which they were run; owned, freed with sirq_results_free(). */
+struct sirq_results {
+    const char *experiment; /* as in the CSV files: udp_flood */
+    const char *world;
+    unsigned long long seed;
+    unsigned nrows, capacity;
+    struct sirq_row **rows;
+};
+
+/* A new row at the end, or null.  Owned by results. */
+struct sirq_row *sirq_results_row(struct sirq_results *results);
+void sirq_results_free(struct sirq_results *results);
+
+void sirq_row_add(struct sirq_row *row, const char *unit, double value, const char *name, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* A note; more than SIRQ_ROW_NOTES are dropped. */
+void sirq_row_note(struct sirq_row *row, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* The figure called `name`: true and *value, or false. */
+bool sirq_row_get(const struct sirq_row *row, const char *name, double *value);
+
+/*
+ * The file for results: `path` is only replaced when all is there.  check before the run
+ * leaves nothing behind; write makes a temporary file beside it and renames.
+ * 0 or -errno with err filled.
+ */
+int sirq_csv_check(const char *path, struct sirq_error *err);
+int sirq_csv_write(const char *path, const struct sirq_results *results,
+                   struct sirq_error *err);
+
+/* A figure published for this experiment, setup, policy and metric: true and *value. */
+bool sirq_published(const char *experiment, const char *setup, const char *policy,
+                    const char *metric, double *value);
+
+#endif

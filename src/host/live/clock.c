@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The live host's clock, and the clock thread: ticks and the watchdog.
+ *
+ * now_ns is read twice per softirq run, so it is the CPU's cycle counter where that runs
+ * at a constant rate (about 11 ns against 26 ns for clock_gettime here), scaled once at
+ * the first start; else CLOCK_MONOTONIC.  Counters of two CPUs may differ by a little:
+ * durations are always taken on one thread and a step back counts as zero.
+ *
+ * Ticks do not come as an interrupt each.  The thread looks at every CPU and interrupts
+ * it only for a reason: a timer is due, or work is pending that nobody is running.
+ */
+#define SIRQ_LIVE_PRIVATE
+#include "live_private.h"
+
+#include <errno.h>
+#include <time.h>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <x86intrin.h>
+#endif
+
+#define CALIBRATE_NS 5000000u
+#define SHIFT 24
+
+static uint64_t clock_mult; /* ns per cycle << SHIFT; 0: use CLOCK_MONOTONIC */
+static pthread_once_t clock_once = PTHREAD_ONCE_INIT;
+
+static uint64_t monotonic_ns(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+#if defined(__x86_64__)
+static bool tsc_invariant(void)
+{
+    unsigned eax, ebx, ecx, edx;
+
+    return __get_cpuid(0x80000007, &eax, &ebx, &ecx, &edx) && (edx & (1u << 8));
+}
+
+static void calibrate(void)
+{
+    uint64_t ns0, ns1, cycles;
+
+    if (!tsc_invariant())
+        return;
+    ns0 = monotonic_ns();
+    cycles = __rdtsc();
+    do
+        ns1 = monotonic_ns();
+    while (ns1 - ns0 < CALIBRATE_NS);
+    cycles = __rdtsc() - cycles;
+    clock_mult = ((ns1 - ns0) << SHIFT) / cycles;
+}
+
+static uint64_t cycles_ns(void)
+{
+    return (uint64_t)(((unsigned __int128)__rdtsc() * clock_mult) >> SHIFT);
+}
+#else
+static void calibrate(void)
+{
+}
+
+static uint64_t cycles_ns(void)
+{
+    return 0;
+}
+#endif
+
+void live_clock_init(void)
+{
+    pthread_once(&clock_once, calibrate);
+}
+
+uint64_t live_now_ns(const struct sirq_cpu *cpu)
+{
+    (void)cpu;
+    return clock_mult != 0 ? cycles_ns() : monotonic_ns();
+}
+
+/*
+ * What the tick of `lc` would have found.  need_resched is set only inside a run: outside
+ * of one the kernel's scheduler does as it likes anyway.
+ */
+static void tick_cpu(struct live_cpu *lc, uint64_t now_ns)
+{
+    struct sirq_cpu *cpu = lc->cpu;
+    bool running = __atomic_load_n(&cpu->run_start_ns, __ATOMIC_RELAXED) != 0;
+
+    if (running && live_others_runnable(lc))
+        __atomic_store_n(&cpu->need_resched, 1, __ATOMIC_RELAXED);
+    if (sirq_timer_next(cpu) <= now_ns / lc->live->core.tick_ns ||
+        (!running && sirq_pending(cpu) != 0)) {
+        __atomic_store_n(&lc->tick_due, 1, __ATOMIC_RELEASE);
+        live_kick(cpu);
+    }
+    sirq_watchdog(cpu, now_ns);
+}
+
+static void *clock_main(void *arg)
+{
+    struct sirq_live *live = arg;
+    struct timespec tick = {.tv_nsec = (long)(live->core.tick_ns % 1000000000u),
+                            .tv_sec = (time_t)(live->core.tick_ns / 1000000000u)};
+
+    while (live_futex_wait(&live->stop, 0, &tick) == -ETIMEDOUT ||
+           !__atomic_load_n(&live->stop, __ATOMIC_ACQUIRE)) {
+        pthread_mutex_lock(&live->config_lock);
+        for (unsigned i = 0; i < live->ncpus; i++)
+            if (live->cpus[i].up)
+                tick_cpu(&live->cpus[i], live_now_ns(NULL));
+        pthread_mutex_unlock(&live->config_lock);
+    }
+    return NULL;
+}
+
+/* Off the engine's CPUs where there are others: a flood must not delay the watchdog. */
+static void place_clock(struct sirq_live *live)
+{
+    cpu_set_t set;
+
+    if (pthread_getaffinity_np(pthread_self(), sizeof(set), &set) != 0)
+        return;
+    for (unsigned i = 0; i < live->ncpus; i++)
+        if (live->cpus[i].up)
+            CPU_CLR(live->cpus[i].number, &set);
+    if (CPU_COUNT(&set) > 0)
+        pthread_setaffinity_np(live->clock, sizeof(set), &set);
+}
+
+int live_clock_start(struct sirq_live *live)
+{
+    const struct sirq_sched fifo = {.policy = SCHED_FIFO, .priority = 1};
+    struct sched_param param = {.sched_priority = fifo.priority};
+    int ret = live_spawn(&live->clock, "sirq-clock", UINT32_MAX, clock_main, live);
+
+    if (ret != 0)
+        return ret;
+    live->clock_up = true;
+    place_clock(live);
+    pthread_setschedparam(live->clock, fifo.policy, &param); /* where permitted */
+    return 0;
+}
+
+void live_clock_stop(struct sirq_live *live)
+{
+    if (!live->clock_up)
+        return;
+    __atomic_store_n(&live->stop, 1, __ATOMIC_RELEASE);
+    live_futex_wake(&live->stop, 1);
+    pthread_join(live->clock, NULL);
+    live->clock_up = false;
+}

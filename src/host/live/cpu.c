@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+/* The threads of one CPU: ksoftirqd/N and, unless signals deliver interrupts, irq/N. */
+#define SIRQ_LIVE_PRIVATE
+#include "live_private.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define IRQ_THREAD_PRIORITY 50
+#define DRAIN_RUNS 1000u /* most runs a leaving ksoftirqd makes of what is pending */
+
+static bool stopping(const struct live_cpu *lc)
+{
+    return __atomic_load_n(&lc->stop, __ATOMIC_ACQUIRE) != 0;
+}
+
+/*
+ * Start a thread of the engine's own.  It begins with all signals blocked: the program's
+ * signals are the program's.
+ */
+int live_spawn(pthread_t *thread, const char *name, unsigned number, void *(*fn)(void *),
+               void *arg)
+{
+    sigset_t all, before;
+    pthread_attr_t attr;
+    char full[16];
+    int ret;
+
+    if (pthread_attr_init(&attr) != 0)
+        return -ENOMEM;
+    pthread_attr_setstacksize(&attr, LIVE_STACK);
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    ret = pthread_create(thread, &attr, fn, arg);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attr);
+    if (ret != 0)
+        return -ret;
+    if (number == UINT32_MAX)
+        snprintf(full, sizeof(full), "%s", name);
+    else
+        snprintf(full, sizeof(full), "%.9s/%u", name, number % 100000u);
+    pthread_setname_np(*thread, full);
+    return 0;
+}
+
+static void take_signals(const struct live_cpu *lc)
+{
+    sigset_t ours;
+
+    sigemptyset(&ours);
+    sigaddset(&ours, lc->live->signo);
+    sigaddset(&ours, SIGIO);
+    if (lc->live->delivery == SIRQ_DELIVER_SIGNAL)
+        pthread_sigmask(SIG_UNBLOCK, &ours, NULL);
+}
+
+static void *ksoftirqd_main(void *arg)
+{
+    struct live_cpu *lc = arg;
+    struct sirq_cpu *cpu = lc->cpu;
+    unsigned drain = 0;
+
+    live_this_lc = lc;
+    __atomic_store_n(&lc->ksoftirqd_tid, gettid(), __ATOMIC_RELEASE);
+    live_futex_wake((uint32_t *)&lc->ksoftirqd_tid, 1);
+    take_signals(lc);
+    while (!stopping(lc) || drain < DRAIN_RUNS) {
+        drain += stopping(lc);
+        if (sirq_ksoftirqd_run(cpu))
+            continue;
+        if (stopping(lc))
+            break;
+        if (sirq_ksoftirqd_sleep(cpu))
+            while (__atomic_load_n(&cpu->ksoftirqd, __ATOMIC_SEQ_CST) == 0)
+                live_futex_wait(&cpu->ksoftirqd, 0, NULL);
+    }
+    return NULL;
+}
+
+static void irq_events(struct live_cpu *lc, const struct epoll_event *events, int n)
+{
+    uint64_t rung;
+
+    for (int i = 0; i < n; i++) {
+        bool bell = events[i].data.fd == lc->doorbell;
+
+        if (bell && read(lc->doorbell, &rung, sizeof(rung)) < 0)
+            continue;
+        if (lc->live->delivery == SIRQ_DELIVER_POLL && live_anyone_awake(lc))
+            continue; /* left to its next safe point */
+        live_take_interrupts(lc, bell ? LIVE_NO_LINE : events[i].data.fd);
+    }
+}
+
+static void *irq_main(void *arg)
+{
+    struct live_cpu *lc = arg;
+    struct epoll_event events[LIVE_MAX_LINES + 1];
+    struct sched_param param = {.sched_priority = IRQ_THREAD_PRIORITY};
+
+    live_this_lc = lc;
+    if (sched_setscheduler(0, SCHED_FIFO, &param) != 0) /* as high as permitted */
+        setpriority(PRIO_PROCESS, 0, -20);
+    while (!stopping(lc)) {
+        int n = epoll_wait(lc->epfd, events, LIVE_MAX_LINES + 1, -1);
+
+        if (n > 0)
+            irq_events(lc, events, n);
+    }
+    return NULL;
+}
+
+static int start_irq_thread(struct live_cpu *lc)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+    cpu_set_t set;
+    int ret;
+
+    lc->epfd = epoll_create1(EPOLL_CLOEXEC);
+    lc->doorbell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    event.data.fd = lc->doorbell;
+    if (lc->epfd < 0 || lc->doorbell < 0 ||
+        epoll_ctl(lc->epfd, EPOLL_CTL_ADD, lc->doorbell, &event) != 0)
+        return -errno;
+    ret = live_spawn(&lc->irq_thread, "irq", lc->number, irq_main, lc);
+    if (ret != 0)
+        return ret;
+    CPU_ZERO(&set);
+    CPU_SET(lc->number, &set);
+    pthread_setaffinity_np(lc->irq_thread, sizeof(set), &set);
+    return 0;
+}
+
+static void close_irq(struct live_cpu *lc)
+{
+    if (lc->epfd >= 0)
+        close(lc->epfd);
+    if (lc->doorbell >= 0)
+        close(lc->doorbell);
+    lc->epfd = lc->doorbell = -1;
+}
+
+static void stop_ksoftirqd(struct live_cpu *lc)
+{
+    __atomic_store_n(&lc->stop, 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&lc->cpu->ksoftirqd, 1, __ATOMIC_SEQ_CST);
+    live_futex_wake(&lc->cpu->ksoftirqd, 1);
+    pthread_join(lc->ksoftirqd, NULL);
+}
+
+static int start_ksoftirqd(struct live_cpu *lc, struct sirq_error *err)
+{
+    int ret;
+
+    lc->ksoftirqd_tid = 0;
+    ret = live_spawn(&lc->ksoftirqd, "ksoftirqd", lc->number, ksoftirqd_main, lc);
+    if (ret != 0)
+        return sirq_fail(err, -ret, "ksoftirqd/%u: cannot start: %s", lc->number,
+                         strerror(-ret));
+    while (__atomic_load_n(&lc->ksoftirqd_tid, __ATOMIC_ACQUIRE) == 0)
+        live_futex_wait((uint32_t *)&lc->ksoftirqd_tid, 0, NULL);
+    ret = live_pin(lc->ksoftirqd_tid, lc->number);
+    if (ret != 0)
+        sirq_fail(err, -ret, "cpu %u: ksoftirqd cannot run there: %s", lc->number,
+                  strerror(-ret));
+    else
+        ret = live_sched_set(lc->ksoftirqd_tid, &lc->ksoftirqd_sched, "ksoftirqd", err);
+    if (ret != 0)
+        stop_ksoftirqd(lc);
+    return ret;
+}
+
+int live_cpu_up(struct live_cpu *lc, struct sirq_error *err)
+{
+    int ret;
+
+    lc->epfd = lc->doorbell = -1;
+    lc->stop = 0;
+    lc->kicked = lc->tick_due = lc->rescan = 0;
+    ret = start_ksoftirqd(lc, err);
+    if (ret != 0)
+        return ret;
+    __atomic_store_n(&lc->target, (uint32_t)lc->ksoftirqd_tid, __ATOMIC_RELEASE);
+    if (lc->live->delivery != SIRQ_DELIVER_SIGNAL && (ret = start_irq_thread(lc)) != 0) {
+        close_irq(lc);
+        stop_ksoftirqd(lc);
+        return sirq_fail(err, -ret, "irq/%u: cannot start: %s", lc->number, strerror(-ret));
+    }
+    __atomic_store_n(&lc->cpu->online, true, __ATOMIC_RELEASE);
+    lc->up = true;
+    return 0;
+}
+
+/* Its lines, timers and threads have been moved or are gone; what is pending is run. */
+void live_cpu_down(struct live_cpu *lc)
+{
+    uint64_t one = 1;
+
+    lc->up = false;
+    __atomic_store_n(&lc->cpu->online, false, __ATOMIC_RELEASE);
+    stop_ksoftirqd(lc);
+    if (lc->live->delivery != SIRQ_DELIVER_SIGNAL) {
+        if (write(lc->doorbell, &one, sizeof(one)) < 0)
+            return;
+        pthread_join(lc->irq_thread, NULL);
+        close_irq(lc);
+    }
+}

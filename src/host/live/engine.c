@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The engine: start, stop, and the set of CPUs.
+ *
+ * The core is given one sirq_cpu for every CPU of the affinity mask at start, so that CPUs
+ * can be added later without moving anything; those outside the set stay offline.
+ */
+#define SIRQ_LIVE_PRIVATE
+#include "live_private.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define GUARD 4096u
+
+static uint32_t running; /* one engine per process: signal handlers are the process's */
+
+static void report(struct sirq_cpu *cpu, const char *what, uint64_t value)
+{
+    const struct live_cpu *lc = live_of(cpu);
+
+    if (lc->live->report != NULL)
+        lc->live->report(lc->live->report_arg, lc->number, what, value);
+}
+
+/* Async-signal-safe: a bug may be found in a handler. */
+static void bug(const char *expr, const char *file, int line)
+{
+    char text[256];
+    int n = snprintf(text, sizeof(text), "softirq: %s:%d: broken: %s\n", file, line, expr);
+
+    if (n > 0 && write(STDERR_FILENO, text, (size_t)n) >= 0)
+        abort();
+    abort();
+}
+
+static const struct sirq_host live_host = {
+    .now_ns = live_now_ns,
+    .ctx = live_ctx,
+    .this_cpu = live_this_cpu,
+    .bh_lock = live_bh_lock,
+    .bh_unlock = live_bh_unlock,
+    .wake_ksoftirqd = live_wake_ksoftirqd,
+    .kick = live_kick,
+    .wait = live_wait,
+    .wake_preempts = live_wake_preempts,
+    .wake = live_wake,
+    .irq_enable = live_irq_enable,
+    .irq_disable = live_irq_disable,
+    .safe_point = live_safe_point,
+    .irq_mask = live_irq_mask,
+    .irq_unmask = live_irq_unmask,
+    .resched = live_resched,
+    .relax = live_relax,
+    .report = report,
+    .bug = bug,
+};
+
+struct sirq_core *sirq_live_core(struct sirq_live *live)
+{
+    return &live->core;
+}
+
+struct sirq_cpu *sirq_live_cpu(struct sirq_live *live, unsigned cpu)
+{
+    int index = cpu < CPU_SETSIZE ? live->by_number[cpu] : -1;
+
+    return index >= 0 && live->cpus[index].up ? live->cpus[index].cpu : NULL;
+}
+
+unsigned sirq_live_cpu_number(const struct sirq_cpu *cpu)
+{
+    return live_of(cpu)->number;
+}
+
+size_t sirq_live_memory(const struct sirq_live *live)
+{
+    return live->memory;
+}
+
+/* ---- configuration ------------------------------------------------------------------ */
+
+static int check_cpu(unsigned cpu, const cpu_set_t *allowed, struct sirq_error *err)
+{
+    long configured = sysconf(_SC_NPROCESSORS_CONF);
+    char path[64];
+
+    if (cpu < CPU_SETSIZE && CPU_ISSET(cpu, allowed))
+        return 0;
+    snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u", cpu);
+    if (access(path, F_OK) != 0)
+        return sirq_fail(err, EINVAL, "cpu %u: this machine has CPUs 0 to %ld", cpu,
+                         configured - 1);
+    return sirq_fail(err, EINVAL,
+                     "cpu %u: offline or outside the affinity mask: choose another, put it "
+                     "online, or widen the mask (taskset -c)",
+                     cpu);
+}
+
+static int check_config(const struct sirq_live_config *config, const cpu_set_t *allowed,
+                        struct sirq_error *err)
+{
+    if (config->hz > 100000)
+        return sirq_fail(err, EINVAL, "hz %u: give 1 to 100000", config->hz);
+    if (config->delivery > SIRQ_DELIVER_POLL)
+        return sirq_fail(err, EINVAL, "delivery %d: give signal, thread or poll",
+                         (int)config->delivery);
+    if (config->max_threads > 1024)
+        return sirq_fail(err, EINVAL, "max_threads %u: at most 1024", config->max_threads);
+    if (config->signo != 0 && (config->signo < SIGRTMIN || config->signo > SIGRTMAX))
+        return sirq_fail(err, EINVAL, "signo %d: give a real-time signal, %d to %d",
+                         config->signo, SIGRTMIN, SIGRTMAX);
+    for (unsigned cpu = 0; config->cpus != NULL && cpu < CPU_SETSIZE; cpu++)
+        if (CPU_ISSET(cpu, config->cpus)) {
+            int ret = check_cpu(cpu, allowed, err);
+
+            if (ret != 0)
+                return ret;
+        }
+    if (config->cpus != NULL && CPU_COUNT(config->cpus) == 0)
+        return sirq_fail(err, EINVAL, "cpus: the set is empty: give at least one");
+    return live_sched_check(&config->ksoftirqd, "ksoftirqd", err);
+}
+
+static void *take(struct sirq_live *live, size_t n, size_t size, size_t align)
+{
+    size_t bytes = (n * size + align - 1) / align * align;
+    void *mem = aligned_alloc(align, bytes);
+
+    if (mem != NULL) {
+        memset(mem, 0, bytes);
+        live->memory += bytes;
+    }
+    return mem;
+}
+
+/* Alternate signal stacks, each above a page that faults. */
+static int make_stacks(struct sirq_live *live)
+{
+    size_t stride = LIVE_ALTSTACK + GUARD;
+
+    live->altstacks_size = stride * live->max_threads;
+    live->altstacks = mmap(NULL, live->altstacks_size, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (live->altstacks == MAP_FAILED) {
+        live->altstacks = NULL;
+        return -ENOMEM;
+    }
+    for (unsigned i = 0; i < live->max_threads; i++) {
+        mprotect(live->altstacks + i * stride, GUARD, PROT_NONE);
+        live->threads[i].altstack = live->altstacks + i * stride + GUARD;
+    }
+    live->memory += (size_t)LIVE_ALTSTACK * live->max_threads;
+    return 0;
+}
+
+static int take_memory(struct sirq_live *live)
+{
+    live->cpus = take(live, live->ncpus, sizeof(*live->cpus), 64);
+    live->core_cpus = take(live, live->ncpus, sizeof(*live->core_cpus), 64);
+    live->timers = take(live, live->ncpus, sizeof(*live->timers), 64);
+    live->threads = take(live, live->max_threads, sizeof(*live->threads), 64);
+    if (live->cpus == NULL || live->core_cpus == NULL || live->timers == NULL ||
+        live->threads == NULL)
+        return -ENOMEM;
+    return make_stacks(live);
+}
+
+static void pi_mutex(pthread_mutex_t *mutex)
+{
+    pthread_mutexattr_t attr;
+
+    pthread_mutexattr_init(&attr);
+    pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
+    pthread_mutex_init(mutex, &attr);
+    pthread_mutexattr_destroy(&attr);
+}
+
+static void prepare_cpus(struct sirq_live *live, const cpu_set_t *allowed,
+                         const struct sirq_sched *ksoftirqd)
+{
+    unsigned i = 0;
+
+    for (unsigned number = 0; number < CPU_SETSIZE; number++) {
+        live->by_number[number] = -1;
+        if (!CPU_ISSET(number, allowed))
+            continue;
+        live->by_number[number] = (int16_t)i;
+        live->cpus[i] = (struct live_cpu){.cpu = &live->core_cpus[i],
+                                          .live = live,
+                                          .number = number,
+                                          .ksoftirqd_sched = *ksoftirqd,
+                                          .epfd = -1,
+                                          .doorbell = -1};
+        pi_mutex(&live->cpus[i].retarget_lock);
+        live->core_cpus[i].host = &live->cpus[i];
+        live->core_cpus[i].online = false;
+        i++;
+    }
+}
+
+/* ---- start and stop ----------------------------------------------------------------- */
+
+static void free_memory(struct sirq_live *live)
+{
+    if (live->altstacks != NULL)
+        munmap(live->altstacks, live->altstacks_size);
+    free(live->threads);
+    free(live->timers);
+    free(live->core_cpus);
+    free(live->cpus);
+    free(live);
+}
+
+static int prepare(struct sirq_live *live, const struct sirq_live_config *config,
+                   const cpu_set_t *allowed)
+{
+    int ret;
+
+    live->ncpus = (unsigned)CPU_COUNT(allowed);
+    live->max_threads = config->max_threads != 0 ? config->max_threads : 64;
+    live->delivery = config->delivery;
+    live->signo = config->signo != 0 ? config->signo : SIGRTMIN + 3;
+    live->report = config->report;
+    live->report_arg = config->report_arg;
+    live->memory = sizeof(*live);
+    pi_mutex(&live->config_lock);
+    if ((ret = take_memory(live)) != 0)
+        return ret;
+    live_clock_init();
+    ret = sirq_core_init(&live->core, live->core_cpus, live->ncpus,
+                         config->hz != 0 ? config->hz : 250, &live_host, live);
+    if (ret != 0)
+        return ret;
+    if (config->policy != NULL)
+        sirq_set_policy(&live->core, config->policy);
+    if (config->stall_ns != 0)
+        live->core.stall_ns = config->stall_ns;
+    prepare_cpus(live, allowed, &config->ksoftirqd);
+    return sirq_timer_open(&live->core, live->timers);
+}
+
+static void all_down(struct sirq_live *live)
+{
+    live_clock_stop(live);
+    for (unsigned i = 0; live->cpus != NULL && i < live->ncpus; i++)
+        if (live->cpus[i].up)
+            live_cpu_down(&live->cpus[i]);
+}
+
+static int bring_up(struct sirq_live *live, const cpu_set_t *cpus, struct sirq_error *err)
+{
+    int ret = live_signals_install(live);
+
+    if (ret != 0)
+        return sirq_fail(err, -ret, "signal %d: cannot be handled: %s", live->signo,
+                         strerror(-ret));
+    for (unsigned i = 0; ret == 0 && i < live->ncpus; i++)
+        if (CPU_ISSET(live->cpus[i].number, cpus))
+            ret = live_cpu_up(&live->cpus[i], err);
+    if (ret == 0 && (ret = live_clock_start(live)) != 0)
+        sirq_fail(err, -ret, "clock thread: cannot start: %s", strerror(-ret));
+    if (ret != 0) {
+        all_down(live);
+        live_signals_restore(live);
+    }
+    return ret;
+}
+
+static void first_of(const cpu_set_t *allowed, cpu_set_t *out)
+{
+    CPU_ZERO(out);
+    for (unsigned cpu = 0; cpu < CPU_SETSIZE; cpu++)
+        if (CPU_ISSET(cpu, allowed)) {
+            CPU_SET(cpu, out);
+            return;
+        }
+}
+
+int sirq_live_start(struct sirq_live **out, const struct sirq_live_config *config,
+                    struct sirq_error *err)
+{
+    cpu_set_t allowed, cpus;
+    struct sirq_live *live;
+    int ret;
+
+    *out = NULL;
+    if (sched_getaffinity(getpid(), sizeof(allowed), &allowed) != 0)
+        return sirq_fail(err, errno, "affinity mask: cannot be read: %s", strerror(errno));
+    if ((ret = check_config(config, &allowed, err)) != 0)
+        return ret;
+    if (config->cpus != NULL)
+        cpus = *config->cpus;
+    else
+        first_of(&allowed, &cpus);
+    if (__atomic_exchange_n(&running, 1, __ATOMIC_ACQ_REL))
+        return sirq_fail(err, EBUSY, "engine: one runs in this process already: stop it first");
+    live = calloc(1, sizeof(*live));
+    ret = live == NULL ? -ENOMEM : prepare(live, config, &allowed);
+    if (ret != 0)
+        sirq_fail(err, -ret, "engine: %s", strerror(-ret));
+    else
+        ret = bring_up(live, &cpus, err);
+    if (ret != 0) {
+        if (live != NULL)
+            free_memory(live);
+        __atomic_store_n(&running, 0, __ATOMIC_RELEASE);
+        return ret;
+    }
+    *out = live;
+    return 0;
+}
+
+void sirq_live_stop(struct sirq_live *live)
+{
+    if (live == NULL)
+        return;
+    all_down(live);
+    live_signals_restore(live);
+    free_memory(live);
+    __atomic_store_n(&running, 0, __ATOMIC_RELEASE);
+}
+
+/* ---- the CPU set -------------------------------------------------------------------- */
+
+int sirq_live_cpu_add(struct sirq_live *live, unsigned cpu, struct sirq_error *err)
+{
+    int index = cpu < CPU_SETSIZE ? live->by_number[cpu] : -1;
+    int ret;
+
+    if (index < 0)
+        return sirq_fail(err, EINVAL,
+                         "cpu %u: was offline or outside the affinity mask when the engine "
+                         "started",
+                         cpu);
+    pthread_mutex_lock(&live->config_lock);
+    ret = live->cpus[index].up
+              ? sirq_fail(err, EBUSY, "cpu %u: the engine has it already", cpu)
+              : live_cpu_up(&live->cpus[index], err);
+    pthread_mutex_unlock(&live->config_lock);
+    return ret;
+}
+
+static struct live_cpu *another(struct sirq_live *live, const struct live_cpu *lc)
+{
+    for (unsigned i = 0; i < live->ncpus; i++)
+        if (live->cpus[i].up && &live->cpus[i] != lc)
+            return &live->cpus[i];
+    return NULL;
+}
+
+static void move_timers(struct sirq_cpu *from, struct sirq_cpu *to)
+{
+    sirq_bh_disable(from);
+    sirq_bh_disable(to);
+    sirq_timer_migrate_local(from, to);
+    sirq_bh_enable(to);
+    sirq_bh_enable(from);
+}
+
+int sirq_live_cpu_remove(struct sirq_live *live, unsigned cpu, struct sirq_error *err)
+{
+    struct live_cpu *lc, *heir;
+    struct sirq_cpu *found;
+    int ret = 0;
+
+    pthread_mutex_lock(&live->config_lock);
+    found = sirq_live_cpu(live, cpu);
+    heir = found == NULL ? NULL : another(live, live_of(found));
+    if (found == NULL) {
+        ret = sirq_fail(err, EINVAL, "cpu %u: not one of the engine's CPUs", cpu);
+    } else if (heir == NULL) {
+        ret = sirq_fail(err, EBUSY, "cpu %u: is the engine's last: stop the engine instead",
+                        cpu);
+    } else {
+        lc = live_of(found);
+        live_threads_move(lc, heir);
+        live_retarget(heir);
+        live_lines_move(lc, heir);
+        live_cpu_down(lc);
+        move_timers(lc->cpu, heir->cpu);
+    }
+    pthread_mutex_unlock(&live->config_lock);
+    return ret;
+}
+
+int sirq_live_ksoftirqd_sched(struct sirq_live *live, unsigned cpu, const struct sirq_sched *sched,
+                              struct sirq_error *err)
+{
+    int ret = live_sched_check(sched, "ksoftirqd", err);
+    struct sirq_cpu *found;
+
+    if (ret != 0)
+        return ret;
+    pthread_mutex_lock(&live->config_lock);
+    found = sirq_live_cpu(live, cpu);
+    ret = found == NULL ? sirq_fail(err, EINVAL, "cpu %u: not one of the engine's CPUs", cpu)
+                        : live_sched_set(live_of(found)->ksoftirqd_tid, sched, "ksoftirqd", err);
+    if (ret == 0)
+        live_of(found)->ksoftirqd_sched = *sched;
+    pthread_mutex_unlock(&live->config_lock);
+    return ret;
+}
+
+static uint64_t thread_cpu_ns(pthread_t thread)
+{
+    struct timespec ts;
+    clockid_t clock;
+
+    if (pthread_getcpuclockid(thread, &clock) != 0 || clock_gettime(clock, &ts) != 0)
+        return 0;
+    return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+int sirq_live_usage(struct sirq_live *live, unsigned cpu, struct sirq_live_usage *out)
+{
+    const struct sirq_cpu *found = sirq_live_cpu(live, cpu);
+
+    if (found == NULL)
+        return -EINVAL;
+    out->ksoftirqd_ns = thread_cpu_ns(live_of(found)->ksoftirqd);
+    out->irq_thread_ns = live->delivery == SIRQ_DELIVER_SIGNAL
+                             ? 0
+                             : thread_cpu_ns(live_of(found)->irq_thread);
+    return 0;
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Private to src/host/live: the engine's data and what its files offer each other.
+ *
+ * Who writes what
+ *   live_cpu.target            under retarget_lock; read by anybody who interrupts the CPU
+ *   live_cpu.lines             under live->config_lock; read by handlers, which announce
+ *                              themselves in live_cpu.handlers
+ *   live_thread                its thread, but `state` and `rt_counted` are shared
+ */
+#ifndef SIRQ_LIVE_PRIVATE
+#error "live_private.h is private to src/host/live"
+#endif
+#ifndef SIRQ_LIVE_PRIVATE_H
+#define SIRQ_LIVE_PRIVATE_H
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/types.h>
+
+#include <sirq/host.h>
+#include <sirq/live.h>
+#include <sirq/timer.h>
+
+#define LIVE_MAX_LINES 16u       /* interrupt lines of one CPU */
+#define LIVE_STACK (128u * 1024) /* of the engine's own threads */
+#define LIVE_ALTSTACK (64u * 1024)
+
+struct live_cpu;
+
+enum live_thread_state { LIVE_FREE, LIVE_ASLEEP, LIVE_AWAKE };
+
+/* A registered application thread. */
+struct live_thread {
+    struct sirq_live *live;
+    struct live_cpu *lc;
+    uint32_t state;      /* __atomic, enum live_thread_state */
+    uint32_t rt_counted; /* __atomic: stands in lc->cpu->rt_tasks */
+    bool rt;
+    bool floating;              /* not pinned: where it may run */
+    struct sirq_wq *waiting_on; /* own use, signal handlers on it included */
+    pid_t tid;
+    char *altstack;
+    struct { /* as it was before registration */
+        cpu_set_t affinity;
+        struct sirq_sched sched;
+        stack_t altstack;
+        sigset_t mask;
+    } before;
+};
+
+struct live_cpu {
+    struct sirq_cpu *cpu;
+    struct sirq_live *live;
+    unsigned number; /* the machine's */
+    bool up;         /* its threads run */
+    pthread_t ksoftirqd, irq_thread;
+    pid_t ksoftirqd_tid;
+    struct sirq_sched ksoftirqd_sched;
+    uint32_t stop;        /* __atomic */
+    uint32_t target;      /* __atomic: tid that takes this CPU's interrupts */
+    uint32_t kicked;      /* __atomic: an interrupt is under way, see deliver.c */
+    uint32_t tick_due;    /* __atomic */
+    uint32_t rescan;      /* __atomic: look at every line, a signal may have been lost */
+    uint32_t handlers;    /* __atomic: contexts inside take_interrupts() */
+    uint32_t nthreads;    /* __atomic: registered here */
+    pthread_mutex_t retarget_lock;
+    struct sirq_irq *lines[LIVE_MAX_LINES]; /* __atomic */
+    int epfd, doorbell; /* irq/N: epoll set and eventfd; -1 under signal delivery */
+};
+
+struct sirq_live {
+    struct sirq_core core;
+    struct live_cpu *cpus;
+    struct sirq_cpu *core_cpus;
+    struct sirq_timer_base *timers;
+    unsigned ncpus;
+    int16_t by_number[CPU_SETSIZE]; /* the machine's number -> index, -1 */
+    struct live_thread *threads;
+    unsigned max_threads;
+    char *altstacks;
+    size_t altstacks_size;
+    enum sirq_delivery delivery;
+    int signo;
+    pthread_mutex_t config_lock; /* CPUs, lines, registration */
+    pthread_t clock;
+    bool clock_up;
+    uint32_t stop; /* __atomic, futex of the clock thread */
+    struct sigaction old_action, old_sigio;
+    void (*report)(void *arg, unsigned cpu, const char *what, uint64_t value);
+    void *report_arg;
+    size_t memory;
+};
+
+static inline struct live_cpu *live_of(const struct sirq_cpu *cpu)
+{
+    return cpu->host;
+}
+
+/* thread.c: who am I */
+extern __thread struct live_cpu *live_this_lc __attribute__((tls_model("initial-exec")));
+extern __thread struct live_thread *live_this_thread __attribute__((tls_model("initial-exec")));
+struct sirq_ctx *live_ctx(void);
+struct sirq_cpu *live_this_cpu(struct sirq_core *core);
+void live_thread_asleep(struct live_thread *thread);
+void live_thread_awake(struct live_thread *thread);
+void live_thread_queued(struct live_thread *thread);
+bool live_others_runnable(const struct live_cpu *lc);
+bool live_anyone_awake(const struct live_cpu *lc);
+void live_threads_move(struct live_cpu *from, struct live_cpu *to);
+
+/* sched.c */
+int live_sched_check(const struct sirq_sched *sched, const char *who, struct sirq_error *err);
+int live_sched_set(pid_t tid, const struct sirq_sched *sched, const char *who,
+                   struct sirq_error *err);
+int live_sched_get(pid_t tid, struct sirq_sched *sched);
+int live_pin(pid_t tid, unsigned cpu);
+
+/* wait.c: host table entries */
+void live_bh_lock(struct sirq_cpu *cpu, struct sirq_ctx *ctx);
+void live_bh_unlock(struct sirq_cpu *cpu, struct sirq_ctx *ctx);
+int live_wait(struct sirq_cpu *cpu, struct sirq_wq *wq, uint32_t seq, int64_t timeout_ns);
+void live_wake(struct sirq_cpu *cpu, struct sirq_wq *wq);
+bool live_wake_preempts(struct sirq_cpu *cpu, const struct sirq_wq *wq);
+void live_wake_ksoftirqd(struct sirq_cpu *cpu);
+void live_resched(struct sirq_cpu *cpu, enum sirq_entry entry);
+void live_relax(struct sirq_cpu *cpu);
+long live_futex_wait(uint32_t *word, uint32_t value, const struct timespec *timeout);
+long live_futex_wake(uint32_t *word, int n);
+
+/* deliver.c */
+#define LIVE_ALL_LINES (-1) /* instead of a descriptor */
+#define LIVE_NO_LINE (-2)
+int live_signals_install(struct sirq_live *live);
+void live_signals_restore(struct sirq_live *live);
+void live_kick(struct sirq_cpu *cpu);
+void live_irq_enable(struct sirq_cpu *cpu, unsigned pass);
+void live_irq_disable(struct sirq_cpu *cpu, unsigned pass);
+void live_irq_mask(struct sirq_irq *irq);
+void live_irq_unmask(struct sirq_irq *irq);
+void live_safe_point(struct sirq_cpu *cpu);
+void live_take_interrupts(struct live_cpu *lc, int fd);
+void live_retarget(struct live_cpu *lc);
+void live_lines_move(struct live_cpu *from, struct live_cpu *to);
+
+/* cpu.c */
+int live_cpu_up(struct live_cpu *lc, struct sirq_error *err);
+void live_cpu_down(struct live_cpu *lc);
+int live_spawn(pthread_t *thread, const char *name, unsigned number, void *(*fn)(void *),
+               void *arg);
+
+/* clock.c */
+uint64_t live_now_ns(const struct sirq_cpu *cpu);
+void live_clock_init(void);
+int live_clock_start(struct sirq_live *live);
+void live_clock_stop(struct sirq_live *live);
+
+#endif

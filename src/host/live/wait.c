@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sleeping and waking on the live host: futexes.
+ *
+ * The owner half of sirq_cpu.word is a priority-inheritance futex in the kernel's own
+ * format (the owner's tid, FUTEX_WAITERS above it), so a real-time receiver that finds a
+ * preempted ksoftirqd inside a run lends it its priority, and the uncontended case is the
+ * core's compare-and-swap with no system call.  Source: futex(2), FUTEX_LOCK_PI.
+ */
+#define SIRQ_LIVE_PRIVATE
+#include "live_private.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "owner half is the second word");
+_Static_assert(SIRQ_OWNER_WAITERS == FUTEX_WAITERS, "the kernel sets this bit");
+
+static uint32_t *owner_futex(struct sirq_cpu *cpu)
+{
+    return (uint32_t *)(void *)&cpu->word + 1;
+}
+
+static long futex(uint32_t *word, int op, uint32_t value, const struct timespec *timeout)
+{
+    return syscall(SYS_futex, word, op | FUTEX_PRIVATE_FLAG, value, timeout, NULL, 0);
+}
+
+long live_futex_wait(uint32_t *word, uint32_t value, const struct timespec *timeout)
+{
+    return futex(word, FUTEX_WAIT, value, timeout) == 0 ? 0 : -errno;
+}
+
+long live_futex_wake(uint32_t *word, int n)
+{
+    return futex(word, FUTEX_WAKE, (uint32_t)n, NULL);
+}
+
+void live_bh_lock(struct sirq_cpu *cpu, struct sirq_ctx *ctx)
+{
+    (void)ctx;
+    while (futex(owner_futex(cpu), FUTEX_LOCK_PI, 0, NULL) != 0)
+        if (errno != EINTR && errno != EAGAIN)
+            abort(); /* the owner thread died inside a section: nothing can be saved */
+}
+
+void live_bh_unlock(struct sirq_cpu *cpu, struct sirq_ctx *ctx)
+{
+    (void)ctx;
+    while (futex(owner_futex(cpu), FUTEX_UNLOCK_PI, 0, NULL) != 0)
+        if (errno != EINTR && errno != EAGAIN)
+            abort();
+}
+
+int live_wait(struct sirq_cpu *cpu, struct sirq_wq *wq, uint32_t seq, int64_t timeout_ns)
+{
+    struct live_thread *self = live_this_thread;
+    struct timespec ts = {timeout_ns / 1000000000, timeout_ns % 1000000000};
+    long ret;
+
+    __atomic_store_n(&wq->host, self, __ATOMIC_RELEASE);
+    if (self != NULL) {
+        self->waiting_on = wq;
+        live_thread_asleep(self);
+    }
+    /* Asleep first, then the last look: irq/N leaves interrupts to whoever is awake. */
+    if (cpu != NULL)
+        live_safe_point(cpu);
+    ret = live_futex_wait(&wq->seq, seq, timeout_ns < 0 ? NULL : &ts);
+    if (self != NULL) {
+        live_thread_awake(self);
+        self->waiting_on = NULL;
+    }
+    return ret == -ETIMEDOUT || ret == -EINTR ? (int)ret : 0;
+}
+
+bool live_wake_preempts(struct sirq_cpu *cpu, const struct sirq_wq *wq)
+{
+    const struct live_thread *sleeper = __atomic_load_n(&wq->host, __ATOMIC_ACQUIRE);
+
+    return sleeper == NULL || sleeper->lc == live_of(cpu);
+}
+
+/*
+ * The sequence number changes before anybody is woken, so a sleeper that is not yet in
+ * the kernel sees it and does not sleep.
+ */
+void live_wake(struct sirq_cpu *cpu, struct sirq_wq *wq)
+{
+    struct live_thread *sleeper = __atomic_load_n(&wq->host, __ATOMIC_ACQUIRE);
+    const struct live_thread *self = live_this_thread;
+    uint32_t waiters = __atomic_load_n(&wq->nwaiters, __ATOMIC_SEQ_CST);
+    uint64_t one = 1;
+
+    (void)cpu;
+    __atomic_add_fetch(&wq->seq, 1, __ATOMIC_SEQ_CST);
+    if (sleeper != NULL)
+        live_thread_queued(sleeper);
+    /* A softirq on top of the only sleeper: it looks again when the handler returns. */
+    if (waiters > 1 || (waiters == 1 && (self == NULL || self->waiting_on != wq)))
+        live_futex_wake(&wq->seq, INT_MAX);
+    if (__atomic_exchange_n(&wq->armed, 0, __ATOMIC_SEQ_CST) && wq->eventfd >= 0)
+        if (write(wq->eventfd, &one, sizeof(one)) < 0 && errno != EAGAIN)
+            abort(); /* the descriptor was closed behind our back */
+}
+
+void live_wake_ksoftirqd(struct sirq_cpu *cpu)
+{
+    live_futex_wake(&cpu->ksoftirqd, 1);
+}
+
+/*
+ * The kernel has already preempted whoever it wanted to; what is left is ksoftirqd's
+ * cond_resched(): without it a woken receiver waits until its slice is over, and the two
+ * no longer share the CPU in steps of one run (measured in docs/performance.md).
+ */
+void live_resched(struct sirq_cpu *cpu, enum sirq_entry entry)
+{
+    __atomic_store_n(&cpu->need_resched, 0, __ATOMIC_RELAXED);
+    if (entry == SIRQ_ENTRY_KSOFTIRQD)
+        sched_yield();
+}
+
+void live_relax(struct sirq_cpu *cpu)
+{
+    struct timespec ts = {.tv_nsec = 50000};
+
+    (void)cpu;
+    nanosleep(&ts, NULL);
+}

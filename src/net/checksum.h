@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * checksum.h - the Internet checksum (RFC 1071), eight bytes at a time.
+ *
+ * One's complement addition does not care about byte order as long as all words are in
+ * the same one, so words are added as they stand in memory; a field is right when the sum
+ * over everything including it is 0xffff.
+ */
+#ifndef SIRQ_NET_CHECKSUM_H
+#define SIRQ_NET_CHECKSUM_H
+
+#include <stdint.h>
+#include <string.h>
+
+static inline uint64_t sirq_csum_carry(uint64_t sum, uint64_t word)
+{
+    sum += word;
+    return sum + (sum < word); /* the end-around carry */
+}
+
+static inline uint16_t sirq_csum_fold(uint64_t sum)
+{
+    sum = (sum & UINT32_MAX) + (sum >> 32);
+    sum = (sum & UINT32_MAX) + (sum >> 32);
+    sum = (sum & 0xffff) + (sum >> 16);
+    sum = (sum & 0xffff) + (sum >> 16);
+    return (uint16_t)sum;
+}
+
+/* Add `len` bytes; an odd last byte counts as if a zero followed. */
+static inline uint64_t sirq_csum_add(uint64_t sum, const uint8_t *p, uint32_t len)
+{
+    uint64_t word[2];
+
+    for (; len >= 16; p += 16, len -= 16) {
+        memcpy(word, p, 16);
+        sum = sirq_csum_carry(sum, word[0]);
+        sum = sirq_csum_carry(sum, word[1]);
+    }
+    if (len >= 8) {
+        memcpy(word, p, 8);
+        sum = sirq_csum_carry(sum, word[0]);
+        p += 8;
+        len -= 8;
+    }
+    if (len > 0) {
+        word[0] = 0;
+        memcpy(word, p, len);
+        sum = sirq_csum_carry(sum, word[0]);
+    }
+    return sum;
+}
+
+/* The folded sum, in memory order. */
+static inline uint16_t sirq_csum(const void *p, uint32_t len)
+{
+    return sirq_csum_fold(sirq_csum_add(0, p, len));
+}
+
+/* The same for a transport segment, with its pseudo-header.  Addresses in network order. */
+static inline uint16_t sirq_csum_pseudo(uint32_t saddr, uint32_t daddr, uint8_t proto,
+                                        const uint8_t *segment, uint32_t len)
+{
+    const uint8_t tail[4] = { 0, proto, (uint8_t)(len >> 8), (uint8_t)len };
+    uint32_t word;
+    uint64_t sum;
+
+    memcpy(&word, tail, sizeof(word));
+    sum = (uint64_t)saddr + daddr + word;
+    return sirq_csum_fold(sirq_csum_add(sum, segment, len));
+}
+
+#endif

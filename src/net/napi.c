@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * napi.c - NAPI instances and the NET_RX action that polls them.
+ *
+ * Invariants:
+ *   - an instance with SCHED set is on exactly one list (a CPU's incoming or private one)
+ *     or in its poll function; who sets SCHED puts it on the list, who completes or drops
+ *     it clears SCHED and touches it no more
+ *   - while any instance is on a CPU's lists, NET_RX is pending or running there
+ *   - a device whose instance is scheduled has its interrupt masked, so that scheduling
+ *     an instance twice is rare and may be ignored
+ *
+ * One call of net_rx_action is one cycle.  Since Linux 3.19 a cycle visits every instance
+ * once; what used its whole weight is visited again by the next cycle, behind those that
+ * came in meanwhile.  Before, a cycle went round until netdev_budget was gone.  Both are
+ * here, because published figures come from both.  (Sources: Linux net/core/dev.c 3.18
+ * and 6.1.)
+ */
+#define SIRQ_NET_INTERNAL
+#include "private.h"
+
+struct rx_cycle {
+    struct sirq_napi_list list;   /* still to be visited */
+    struct sirq_napi_list repoll; /* used their weight: next cycle */
+    int budget;
+    uint64_t start_jiffies;
+};
+
+static void napi_list_append(struct sirq_napi_list *list, struct sirq_lnode *node)
+{
+    node->next = NULL;
+    if (list->first == NULL)
+        list->first = node;
+    else
+        list->last->next = node;
+    list->last = node;
+}
+
+static struct sirq_napi *napi_list_pop(struct sirq_napi_list *list)
+{
+    struct sirq_lnode *node = list->first;
+
+    list->first = node->next;
+    return SIRQ_CONTAINER(node, struct sirq_napi, node);
+}
+
+static void napi_list_splice(struct sirq_napi_list *list, struct sirq_lnode *node)
+{
+    struct sirq_lnode *next;
+
+    for (; node != NULL; node = next) {
+        next = node->next;
+        napi_list_append(list, node);
+    }
+}
+
+void sirq_napi_init(struct sirq_napi *napi,
+                    int (*poll)(struct sirq_cpu *cpu, struct sirq_napi *napi, int budget),
+                    int weight)
+{
+    *napi = (struct sirq_napi){
+        .state = SIRQ_NAPI_DISABLED,
+        .poll = poll,
+        .weight = weight > 0 ? weight : SIRQ_NAPI_WEIGHT,
+    };
+}
+
+bool sirq_napi_schedule(struct sirq_cpu *cpu, struct sirq_napi *napi)
+{
+    uint32_t state = __atomic_load_n(&napi->state, __ATOMIC_RELAXED);
+
+    do {
+        if (state != 0)
+            return false;
+        /* ACQUIRE pairs with the completion: its last poll's stores are ours now. */
+    } while (!__atomic_compare_exchange_n(&napi->state, &state, SIRQ_NAPI_SCHED, true,
+                                          __ATOMIC_ACQUIRE, __ATOMIC_RELAXED));
+    /* On the list before NET_RX is pending: the action that takes the bit finds it. */
+    sirq_llist_push(&sirq_net_cpu(cpu)->incoming, &napi->node);
+    sirq_raise(cpu, SIRQ_NET_RX);
+    return true;
+}
+
+static void napi_release(struct sirq_napi *napi)
+{
+    /* RELEASE: all we did to the instance before the next owner, or a disabler. */
+    uint32_t old = __atomic_fetch_and(&napi->state, ~SIRQ_NAPI_SCHED, __ATOMIC_RELEASE);
+
+    assert(old & SIRQ_NAPI_SCHED);
+    (void)old;
+}
+
+void sirq_napi_complete_done(struct sirq_cpu *cpu, struct sirq_napi *napi, int work_done)
+{
+    assert(sirq_net_cpu(cpu)->polling);
+    (void)cpu;
+    COUNT(napi->work, (uint64_t)work_done); /* ours until the next line */
+    napi_release(napi);
+}
+
+void sirq_napi_disable(struct sirq_cpu *cpu, struct sirq_napi *napi)
+{
+    assert(!sirq_in_softirq(cpu) && !sirq_in_hardirq(cpu));
+    __atomic_fetch_or(&napi->state, SIRQ_NAPI_DISABLED, __ATOMIC_RELAXED);
+    /* A scheduled instance is dropped at its next visit.  ACQUIRE: see napi_release(). */
+    while (__atomic_load_n(&napi->state, __ATOMIC_ACQUIRE) & SIRQ_NAPI_SCHED)
+        cpu->core->host->relax(cpu);
+}
+
+void sirq_napi_enable(struct sirq_napi *napi)
+{
+    __atomic_fetch_and(&napi->state, ~SIRQ_NAPI_DISABLED, __ATOMIC_RELEASE);
+}
+
+/* One visit.  True when it used its whole weight and stays scheduled. */
+static bool napi_visit(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, struct sirq_napi *napi,
+                       struct rx_cycle *cycle)
+{
+    int weight = napi->weight, work; /* after a completion the instance is not ours */
+    bool more;
+
+    if (__atomic_load_n(&napi->state, __ATOMIC_RELAXED) & SIRQ_NAPI_DISABLED) {
+        napi_release(napi);
+        return false;
+    }
+    COUNT(napi->polls, 1);
+    nc->polling = true;
+    work = napi->poll(cpu, napi, weight);
+    nc->polling = false;
+    assert(work >= 0 && work <= weight);
+    more = work == weight;
+    if (more) {
+        assert(__atomic_load_n(&napi->state, __ATOMIC_RELAXED) & SIRQ_NAPI_SCHED);
+        COUNT(napi->work, (uint64_t)work);
+        COUNT(nc->stats.polls_full, 1);
+    }
+    COUNT(nc->stats.polls, 1);
+    sirq_feeds_poll_end(cpu, nc, more);
+    /* An empty visit is charged too: the cycle is bounded even if jiffies stand still. */
+    cycle->budget -= work > 0 ? work : 1;
+    return more;
+}
+
+static bool cycle_over(const struct sirq_cpu *cpu, const struct sirq_net *net,
+                       const struct rx_cycle *cycle)
+{
+    if (net->config.poll_until_budget && cycle->list.first == NULL)
+        return false; /* the old kernels asked before a visit, not after */
+    return cycle->budget <= 0 ||
+           sirq_jiffies(cpu) - cycle->start_jiffies >= net->config.netdev_budget_jiffies;
+}
+
+static void cycle_run(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, struct rx_cycle *cycle)
+{
+    bool round = nc->net->config.poll_until_budget;
+
+    while (cycle->list.first != NULL) {
+        struct sirq_napi *napi = napi_list_pop(&cycle->list);
+
+        if (napi_visit(cpu, nc, napi, cycle))
+            napi_list_append(round ? &cycle->list : &cycle->repoll, &napi->node);
+        if (round)
+            napi_list_splice(&cycle->list, sirq_llist_take(&nc->incoming));
+        if (cycle_over(cpu, nc->net, cycle)) {
+            COUNT(nc->stats.time_squeeze, 1);
+            COUNT(cpu->stats.squeezed, 1);
+            return;
+        }
+    }
+}
+
+void sirq_net_rx_action(struct sirq_cpu *cpu, void *data)
+{
+    struct sirq_net_cpu *nc = sirq_net_cpu(cpu);
+    struct rx_cycle cycle = {
+        .list = nc->polls,
+        .budget = (int)nc->net->config.netdev_budget,
+        .start_jiffies = sirq_jiffies(cpu),
+    };
+
+    (void)data;
+    napi_list_splice(&cycle.list, sirq_llist_take(&nc->incoming));
+    cycle_run(cpu, nc, &cycle);
+    /* Not reached, then newcomers, then those that want more: everyone gets a turn. */
+    napi_list_splice(&cycle.list, sirq_llist_take(&nc->incoming));
+    napi_list_splice(&cycle.list, cycle.repoll.first);
+    nc->polls = cycle.list;
+    if (nc->polls.first != NULL)
+        sirq_raise(cpu, SIRQ_NET_RX);
+}

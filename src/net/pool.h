@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pool.h - the packet pool: fixed buffers named by a 32-bit index.
+ *
+ * Free buffers hang on one stack shared by all; its head holds an index and a tag that
+ * every change bumps, so a compare-and-swap by a thread that was preempted for long fails
+ * instead of corrupting the stack.  A stack rather than a ring: it hands out the buffer
+ * that was freed last, which is still in the cache, and no thread ever holds a place in it
+ * that others would have to wait for.
+ *
+ * A locked instruction costs about as much as parsing a frame, so the softirq side moves
+ * buffers in batches through a cache of its CPU (owner of the bottom halves only), and
+ * receivers give a whole call's buffers back at once.
+ */
+#ifndef SIRQ_NET_POOL_H
+#define SIRQ_NET_POOL_H
+
+#include <sirq/net.h>
+
+#define SIRQ_POOL_MAX (1u << 20)
+#define SIRQ_POOL_NIL ((1u << 21) - 1) /* no index; also the mask of one in the head */
+#define SIRQ_POOL_TAG (UINT64_C(1) << 21)
+#define SIRQ_POOL_BATCH 32u
+
+/* The header is short and the payload follows at once: a small packet is one cache line. */
+struct sirq_pkt {
+    uint64_t rx_ns;
+    uint32_t saddr, daddr; /* network order */
+    uint16_t sport, dport; /* host order */
+    uint32_t len;          /* payload bytes */
+    uint8_t data[SIRQ_PKT_PAYLOAD_MAX];
+    uint8_t spare[SIRQ_PKT_TRUESIZE - 24 - SIRQ_PKT_PAYLOAD_MAX];
+} __attribute__((aligned(64)));
+
+_Static_assert(sizeof(struct sirq_pkt) == SIRQ_PKT_TRUESIZE, "truesize is what a packet takes");
+
+struct sirq_pool {
+    struct sirq_pkt *pkts;
+    uint32_t *next; /* per buffer: the one below it on the stack; __atomic */
+    uint32_t npackets;
+    uint32_t batch; /* moved at once between a cache and the stack */
+    uint64_t head __attribute__((aligned(64))); /* tag and index; __atomic */
+} __attribute__((aligned(64)));
+
+/* Buffers a CPU has at hand.  Owner of that CPU's bottom halves only. */
+struct sirq_pool_cache {
+    uint32_t n;
+    uint32_t idx[2 * SIRQ_POOL_BATCH];
+};
+
+/* `ncpus` caches will draw on the pool.  0 or -ENOMEM. */
+int sirq_pool_init(struct sirq_pool *pool, uint32_t npackets, unsigned ncpus);
+void sirq_pool_fini(struct sirq_pool *pool);
+size_t sirq_pool_memory(const struct sirq_pool *pool);
+
+/* Take up to n buffers off the stack; how many.  Any context. */
+uint32_t sirq_pool_pop(struct sirq_pool *pool, uint32_t *idx, uint32_t n);
+/* Put n >= 1 buffers back.  Any context. */
+void sirq_pool_push(struct sirq_pool *pool, const uint32_t *idx, uint32_t n);
+
+/* One buffer for the softirq side, or SIRQ_POOL_NIL. */
+static inline uint32_t sirq_pool_get_local(struct sirq_pool *pool, struct sirq_pool_cache *cache)
+{
+    if (__builtin_expect(cache->n == 0, 0)) {
+        cache->n = sirq_pool_pop(pool, cache->idx, pool->batch);
+        if (cache->n == 0)
+            return SIRQ_POOL_NIL;
+    }
+    return cache->idx[--cache->n];
+}
+
+static inline void sirq_pool_put_local(struct sirq_pool *pool, struct sirq_pool_cache *cache,
+                                       uint32_t idx)
+{
+    if (cache->n == 2 * pool->batch) {
+        cache->n -= pool->batch;
+        sirq_pool_push(pool, &cache->idx[cache->n], pool->batch);
+    }
+    cache->idx[cache->n++] = idx;
+}
+
+#endif

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * proto.c - a frame on its way up: Ethernet, IPv4, UDP, socket queue.
+ *
+ * A frame is parsed in place and not trusted: `len` bytes at `data` shrink layer by layer,
+ * and nothing is read that a check against len has not covered.  Frames start anywhere,
+ * so every load goes through memcpy.  The order of checks is the order of the list of
+ * drops in net.h; every frame ends in exactly one verdict.
+ *
+ * Only what will be queued is copied: a full queue is seen before a buffer is taken,
+ * because under a flood most packets end there.
+ */
+#define SIRQ_NET_INTERNAL
+#include <string.h>
+
+#include "checksum.h"
+#include "private.h"
+
+#define ETH_HLEN 14u
+#define ETH_TYPE_IPV4 0x0800u
+#define IP_HLEN_MIN 20u
+#define IP_FRAG_MASK 0x3fffu /* more fragments, and the offset */
+#define IP_PROTO_UDP 17u
+#define UDP_HLEN 8u
+
+/* The packet, seen from the layer that looks at it. */
+struct rx {
+    const uint8_t *data;
+    uint32_t len;
+    uint32_t saddr, daddr; /* network order */
+    uint16_t sport, dport; /* host order */
+    uint64_t rx_ns;
+};
+
+static uint32_t load16(const uint8_t *p)
+{
+    return (uint32_t)p[0] << 8 | p[1];
+}
+
+/* As it stands in memory: network order. */
+static uint32_t load32_net(const uint8_t *p)
+{
+    uint32_t v;
+
+    memcpy(&v, p, sizeof(v));
+    return v;
+}
+
+/* Copy the payload into a buffer and queue that. */
+static enum sirq_drop queue_packet(struct sirq_net_cpu *nc, struct sirq_socket *sock,
+                                   const struct rx *rx)
+{
+    struct sirq_pool *pool = &nc->net->pool;
+    struct sirq_pkt *pkt;
+    uint32_t idx;
+
+    if (sirq_ring_full(&sock->queue))
+        return SIRQ_DROP_SOCKET_FULL;
+    idx = sirq_pool_get_local(pool, &nc->cache);
+    if (idx == SIRQ_POOL_NIL)
+        return SIRQ_DROP_NO_BUFFER;
+    if (rx->len > SIRQ_PKT_PAYLOAD_MAX) {
+        sirq_pool_put_local(pool, &nc->cache, idx);
+        return SIRQ_DROP_OVERSIZE;
+    }
+    pkt = &pool->pkts[idx];
+    pkt->rx_ns = rx->rx_ns;
+    pkt->saddr = rx->saddr;
+    pkt->daddr = rx->daddr;
+    pkt->sport = rx->sport;
+    pkt->dport = rx->dport;
+    pkt->len = rx->len;
+    memcpy(pkt->data, rx->data, rx->len);
+    if (sirq_ring_put(&sock->queue, idx))
+        return SIRQ_DELIVERED;
+    sirq_pool_put_local(pool, &nc->cache, idx); /* another CPU was quicker */
+    return SIRQ_DROP_SOCKET_FULL;
+}
+
+static enum sirq_drop socket_rx(struct sirq_cpu *cpu, struct sirq_net_cpu *nc,
+                                const struct rx *rx)
+{
+    struct sirq_socket *sock = sirq_table_lookup(&nc->net->table, rx->daddr, rx->dport);
+    struct sirq_feed *feed;
+    enum sirq_drop verdict;
+
+    if (sock == NULL)
+        return SIRQ_DROP_UDP_PORT;
+    feed = &sock->feed[cpu->id];
+    verdict = queue_packet(nc, sock, rx);
+    if (verdict == SIRQ_DELIVERED) {
+        COUNT(feed->queued, 1);
+        COUNT(nc->stats.bytes, rx->len);
+    } else if (verdict != SIRQ_DROP_OVERSIZE) {
+        COUNT(feed->dropped, 1);
+    }
+    sirq_feed_touch(nc, feed);
+    return verdict;
+}
+
+/* 0 in the checksum field: the sender made none. */
+static bool udp_csum_ok(const struct rx *rx, uint32_t udp_len)
+{
+    if (load16(rx->data + 6) == 0)
+        return true;
+    return sirq_csum_pseudo(rx->saddr, rx->daddr, IP_PROTO_UDP, rx->data, udp_len) == 0xffff;
+}
+
+static enum sirq_drop udp_rx(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, struct rx *rx)
+{
+    uint32_t udp_len;
+
+    if (rx->len < UDP_HLEN)
+        return SIRQ_DROP_UDP_SHORT;
+    udp_len = load16(rx->data + 4);
+    if (udp_len < UDP_HLEN || udp_len > rx->len)
+        return SIRQ_DROP_UDP_LEN;
+    if (!udp_csum_ok(rx, udp_len))
+        return SIRQ_DROP_UDP_CSUM;
+    rx->sport = (uint16_t)load16(rx->data);
+    rx->dport = (uint16_t)load16(rx->data + 2);
+    rx->data += UDP_HLEN;
+    rx->len = udp_len - UDP_HLEN;
+    return socket_rx(cpu, nc, rx);
+}
+
+static bool ip_source_bad(uint32_t saddr)
+{
+    uint8_t first;
+
+    memcpy(&first, &saddr, 1);
+    return (first & 0xf0) == 0xe0 || saddr == UINT32_MAX; /* 224.0.0.0/4, broadcast */
+}
+
+/* The header's own checks; its length in *hlen, the packet's in *total. */
+static enum sirq_drop ip_check(const struct rx *rx, uint32_t *hlen, uint32_t *total)
+{
+    if (rx->len < IP_HLEN_MIN)
+        return SIRQ_DROP_IP_SHORT;
+    if (rx->data[0] >> 4 != 4)
+        return SIRQ_DROP_IP_VERSION;
+    *hlen = (rx->data[0] & 15u) * 4;
+    if (*hlen < IP_HLEN_MIN || *hlen > rx->len)
+        return SIRQ_DROP_IP_IHL;
+    *total = load16(rx->data + 2);
+    if (*total < *hlen || *total > rx->len)
+        return SIRQ_DROP_IP_LEN;
+    if (sirq_csum(rx->data, *hlen) != 0xffff)
+        return SIRQ_DROP_IP_CSUM;
+    if ((load16(rx->data + 6) & IP_FRAG_MASK) != 0)
+        return SIRQ_DROP_IP_FRAG;
+    return SIRQ_DELIVERED;
+}
+
+static enum sirq_drop ip_rx(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, struct rx *rx)
+{
+    uint32_t hlen, total;
+    enum sirq_drop drop = ip_check(rx, &hlen, &total);
+
+    if (drop != SIRQ_DELIVERED)
+        return drop;
+    rx->saddr = load32_net(rx->data + 12);
+    rx->daddr = load32_net(rx->data + 16);
+    if (ip_source_bad(rx->saddr))
+        return SIRQ_DROP_IP_SRC;
+    if (!sirq_table_takes_addr(&nc->net->table, rx->daddr))
+        return SIRQ_DROP_IP_DST;
+    if (rx->data[9] != IP_PROTO_UDP)
+        return SIRQ_DROP_IP_PROTO;
+    rx->data += hlen;
+    rx->len = total - hlen; /* and not what Ethernet padded it with */
+    return udp_rx(cpu, nc, rx);
+}
+
+static enum sirq_drop eth_rx(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, struct rx *rx)
+{
+    if (rx->len < ETH_HLEN)
+        return SIRQ_DROP_ETH_SHORT;
+    if (load16(rx->data + 12) != ETH_TYPE_IPV4)
+        return SIRQ_DROP_ETH_TYPE;
+    rx->data += ETH_HLEN;
+    rx->len -= ETH_HLEN;
+    return ip_rx(cpu, nc, rx);
+}
+
+enum sirq_drop sirq_net_rx(struct sirq_cpu *cpu, struct sirq_netdev *dev, const uint8_t *frame,
+                           uint32_t len, uint64_t rx_ns)
+{
+    struct sirq_net_cpu *nc = sirq_net_cpu(cpu);
+    struct rx rx = { .data = frame, .len = len, .rx_ns = rx_ns };
+    enum sirq_drop verdict;
+
+    (void)dev;
+    assert(nc->polling); /* wake-ups and sums are settled when the poll ends */
+    COUNT(nc->stats.frames, 1);
+    verdict = eth_rx(cpu, nc, &rx);
+    COUNT(nc->stats.verdict[verdict], 1);
+    return verdict;
+}
