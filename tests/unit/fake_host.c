@@ -115,7 +115,7 @@ static void host_irq_enable(struct sirq_cpu *cpu, unsigned pass)
     struct fake *fake = called(FAKE_IRQ_ENABLE, cpu);
 
     fake->irqs_off[cpu->id] = false;
-    fake->irq_pass = pass;
+    fake->irq_pass[cpu->id] = pass;
     hook(fake, FAKE_IRQ_ENABLE, cpu);
 }
 
@@ -123,7 +123,7 @@ static void host_irq_disable(struct sirq_cpu *cpu, unsigned pass)
 {
     struct fake *fake = called(FAKE_IRQ_DISABLE, cpu);
 
-    assert_int_equal(pass, fake->irq_pass);
+    assert_int_equal(pass, fake->irq_pass[cpu->id]);
     hook(fake, FAKE_IRQ_DISABLE, cpu);
     fake->irqs_off[cpu->id] = true;
 }

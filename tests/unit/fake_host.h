@@ -73,7 +73,7 @@ struct fake {
     struct sirq_wq *woken[16]; /* by sirq_host.wake, in order */
     uint32_t woken_owner[16]; /* owner of the CPU at that moment */
     unsigned nwoken;
-    unsigned irq_pass;        /* of the last irq_enable */
+    unsigned irq_pass[FAKE_CPUS]; /* of the last irq_enable */
     bool wake_preempts;
     enum sirq_entry resched_entry;
     const char *reported;

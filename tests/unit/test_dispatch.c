@@ -142,7 +142,7 @@ static void interrupts_are_let_in_around_passes_of_interrupt_exit_only(void **st
     fake_irq(&fake, 0, NET_RX);
     assert_int_equal(fake.calls[FAKE_IRQ_ENABLE], 3);
     assert_int_equal(fake.calls[FAKE_IRQ_DISABLE], 3);
-    assert_int_equal(fake.irq_pass, 2);
+    assert_int_equal(fake.irq_pass[0], 2);
     assert_true(fake.irqs_off[0]); /* as the interrupt found it */
     fake_enter(&fake, 0, SIRQ_ENTRY_BH_ENABLE, NET_RX);
     fake_enter(&fake, 0, SIRQ_ENTRY_KSOFTIRQD, NET_RX);
