@@ -108,6 +108,11 @@ static double limit_run(struct limit *limit)
     return rate_of(limit->round, n);
 }
 
+static bool stopped(struct limit *limit)
+{
+    return __atomic_load_n(&limit->group.stop, __ATOMIC_RELAXED) != 0;
+}
+
 static void *limit_main(void *arg)
 {
     struct limit *limit = arg;
@@ -117,12 +122,12 @@ static void *limit_main(void *arg)
                                           &limit->err);
     if (!limit->rc) {
         sirq_napi_enable(&limit->napi);
-        for (unsigned i = 0; i < RUNS; i++) {
+        for (unsigned i = 0; i < RUNS && !stopped(limit); i++) {
             limit->rate[i] = limit_run(limit);
             __atomic_store_n(&limit->measured, i + 1, __ATOMIC_RELEASE);
         }
         /* Take what is still under way, until the sums have been checked. */
-        while (!__atomic_load_n(&limit->group.stop, __ATOMIC_RELAXED))
+        while (!stopped(limit))
             limit_round(limit);
         sirq_napi_disable(limit->cpu, &limit->napi);
         sirq_live_thread_unregister(rig->live);
