@@ -8,25 +8,38 @@
 #include "cli.h"
 #include "experiment.h"
 
-enum { OPT_WORLD = 256, OPT_POLICY, OPT_NIC, OPT_RECEIVERS, OPT_RATE, OPT_SIZE, OPT_SECONDS,
-       OPT_CSV, OPT_DELIVERY, OPT_CPU, OPT_BATCH, OPT_SEED, OPT_LIST };
+enum {
+    OPT_WORLD = 256,
+    OPT_POLICY,
+    OPT_NIC,
+    OPT_RECEIVERS,
+    OPT_RATE,
+    OPT_SIZE,
+    OPT_SECONDS,
+    OPT_CSV,
+    OPT_DELIVERY,
+    OPT_CPU,
+    OPT_BATCH,
+    OPT_SEED,
+    OPT_LIST
+};
 
 static const struct option longs[] = {
-    { "world", required_argument, NULL, OPT_WORLD },
-    { "policy", required_argument, NULL, OPT_POLICY },
-    { "nic", required_argument, NULL, OPT_NIC },
-    { "receivers", required_argument, NULL, OPT_RECEIVERS },
-    { "rate", required_argument, NULL, OPT_RATE },
-    { "size", required_argument, NULL, OPT_SIZE },
-    { "seconds", required_argument, NULL, OPT_SECONDS },
-    { "csv", required_argument, NULL, OPT_CSV },
-    { "delivery", required_argument, NULL, OPT_DELIVERY },
-    { "cpu", required_argument, NULL, OPT_CPU },
-    { "batch", required_argument, NULL, OPT_BATCH },
-    { "seed", required_argument, NULL, OPT_SEED },
-    { "list", no_argument, NULL, OPT_LIST },
-    { "help", no_argument, NULL, 'h' },
-    { 0 },
+    {"world", required_argument, NULL, OPT_WORLD},
+    {"policy", required_argument, NULL, OPT_POLICY},
+    {"nic", required_argument, NULL, OPT_NIC},
+    {"receivers", required_argument, NULL, OPT_RECEIVERS},
+    {"rate", required_argument, NULL, OPT_RATE},
+    {"size", required_argument, NULL, OPT_SIZE},
+    {"seconds", required_argument, NULL, OPT_SECONDS},
+    {"csv", required_argument, NULL, OPT_CSV},
+    {"delivery", required_argument, NULL, OPT_DELIVERY},
+    {"cpu", required_argument, NULL, OPT_CPU},
+    {"batch", required_argument, NULL, OPT_BATCH},
+    {"seed", required_argument, NULL, OPT_SEED},
+    {"list", no_argument, NULL, OPT_LIST},
+    {"help", no_argument, NULL, 'h'},
+    {0},
 };
 
 static const char usage[] =
@@ -103,8 +116,8 @@ static int set_option(struct sirq_lab_options *options, int option, const char *
     case OPT_NIC:
         return sirq_lab_set_nic(options, text, err);
     case OPT_RECEIVERS:
-        return sirq_lab_set_number(&options->receivers, "--receivers", text, 1,
-                                   SIRQ_LAB_RECEIVERS, err);
+        return sirq_lab_set_number(&options->receivers, "--receivers", text, 1, SIRQ_LAB_RECEIVERS,
+                                   err);
     case OPT_RATE:
         return sirq_lab_set_rates(options, text, err);
     case OPT_SIZE:
@@ -126,8 +139,7 @@ static int set_option(struct sirq_lab_options *options, int option, const char *
 }
 
 /* Options and, among them, the experiment, which has to be known before its world. */
-static int parse(int argc, char **argv, struct sirq_lab_options *options,
-                 struct sirq_error *err)
+static int parse(int argc, char **argv, struct sirq_lab_options *options, struct sirq_error *err)
 {
     int option, rc = 0;
 
@@ -142,8 +154,10 @@ static int parse(int argc, char **argv, struct sirq_lab_options *options,
             rc = sirq_fail(err, EINVAL, "%.40s needs a value; see softirq lab --help",
                            argv[optind - 1]);
         else if (option == '?')
-            rc = sirq_fail(err, EINVAL, "no such option, or not one alone: %.40s; see softirq lab "
-                           "--help", argv[optind - 1]);
+            rc = sirq_fail(err, EINVAL,
+                           "no such option, or not one alone: %.40s; see softirq lab "
+                           "--help",
+                           argv[optind - 1]);
         else if (option == OPT_WORLD && !options->experiment)
             rc = sirq_fail(err, EINVAL, "name the experiment before --world");
         else
@@ -161,8 +175,7 @@ static bool asks_for(int argc, char **argv, const char *what)
     return false;
 }
 
-static int exit_code(int rc, const struct sirq_lab_options *options,
-                     const struct sirq_error *err)
+static int exit_code(int rc, const struct sirq_lab_options *options, const struct sirq_error *err)
 {
     if (!rc)
         return SIRQ_EXIT_OK;
@@ -179,7 +192,7 @@ static int exit_code(int rc, const struct sirq_lab_options *options,
 static int lab(int argc, char **argv)
 {
     struct sirq_lab_options options;
-    struct sirq_error err = { "" };
+    struct sirq_error err = {""};
 
     if (asks_for(argc, argv, "--help") || asks_for(argc, argv, "-h")) {
         fputs(usage, stdout);

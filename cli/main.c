@@ -5,7 +5,7 @@
 
 #include "cli.h"
 
-static const struct sirq_command *const commands[] = { &sirq_command_lab };
+static const struct sirq_command *const commands[] = {&sirq_command_lab};
 #define NCOMMANDS (sizeof(commands) / sizeof(commands[0]))
 
 static void help(FILE *out)
@@ -13,14 +13,16 @@ static void help(FILE *out)
     fputs("usage: softirq COMMAND [ARGUMENT]...\n"
           "       softirq --help | --version\n\n"
           "Softirqs in user space: when does the work run that an interrupt leaves behind?\n\n"
-          "commands:\n", out);
+          "commands:\n",
+          out);
     for (size_t i = 0; i < NCOMMANDS; i++)
         fprintf(out, "  %-8s%s\n", commands[i]->name, commands[i]->summary);
     fputs("\n`softirq COMMAND --help` says more.\n\n"
           "exit codes: 0 done, 1 failed, 2 bad usage, 128 + N stopped by signal N (130: Ctrl-C)\n\n"
           "examples:\n"
           "  softirq lab udp-flood                    flood one CPU under every policy\n"
-          "  softirq lab udp-flood --policy ksoftirqd --rate 1k\n", out);
+          "  softirq lab udp-flood --policy ksoftirqd --rate 1k\n",
+          out);
 }
 
 int main(int argc, char **argv)

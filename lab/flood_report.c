@@ -11,19 +11,39 @@
 #include "table.h"
 
 enum {
-    COL_POLICY, COL_CLASS, COL_OFFERED, COL_RECEIVED, COL_EACH, COL_CPU, COL_OWN, COL_KSOFTIRQD,
-    COL_IRQ, COL_NIC, COL_SOCKET, COL_LIMIT, COL_PUBLISHED, COL_P50, COL_P99
+    COL_POLICY,
+    COL_CLASS,
+    COL_OFFERED,
+    COL_RECEIVED,
+    COL_EACH,
+    COL_CPU,
+    COL_OWN,
+    COL_KSOFTIRQD,
+    COL_IRQ,
+    COL_NIC,
+    COL_SOCKET,
+    COL_LIMIT,
+    COL_PUBLISHED,
+    COL_P50,
+    COL_P99
 };
 
 static const struct sirq_lab_table_column columns[] = {
-    [COL_POLICY] = { "policy", true, 0, false },       [COL_CLASS] = { "receivers", true, 0, false },
-    [COL_OFFERED] = { "offered/s", false, 8, false },  [COL_RECEIVED] = { "received/s", false, 0, false },
-    [COL_EACH] = { "each", false, 2, false },          [COL_CPU] = { "CPU%", false, 9, false },
-    [COL_OWN] = { "own%", false, 7, false },           [COL_KSOFTIRQD] = { "ksoftirqd%", false, 9, false },
-    [COL_IRQ] = { "irq%", false, 6, false },           [COL_NIC] = { "NIC drops", false, 4, false },
-    [COL_SOCKET] = { "socket drops", false, 5, false }, [COL_LIMIT] = { "% of limit", false, 0, false },
-    [COL_PUBLISHED] = { "published/s", false, 3, false }, [COL_P50] = { "p50 us", false, 10, false },
-    [COL_P99] = { "p99 us", false, 10, false },
+    [COL_POLICY] = {"policy", true, 0, false},
+    [COL_CLASS] = {"receivers", true, 0, false},
+    [COL_OFFERED] = {"offered/s", false, 8, false},
+    [COL_RECEIVED] = {"received/s", false, 0, false},
+    [COL_EACH] = {"each", false, 2, false},
+    [COL_CPU] = {"CPU%", false, 9, false},
+    [COL_OWN] = {"own%", false, 7, false},
+    [COL_KSOFTIRQD] = {"ksoftirqd%", false, 9, false},
+    [COL_IRQ] = {"irq%", false, 6, false},
+    [COL_NIC] = {"NIC drops", false, 4, false},
+    [COL_SOCKET] = {"socket drops", false, 5, false},
+    [COL_LIMIT] = {"% of limit", false, 0, false},
+    [COL_PUBLISHED] = {"published/s", false, 3, false},
+    [COL_P50] = {"p50 us", false, 10, false},
+    [COL_P99] = {"p99 us", false, 10, false},
 };
 
 static void put_si(struct sirq_lab_table *table, unsigned column, const struct sirq_row *row,
@@ -108,8 +128,7 @@ static void put_row(struct sirq_lab_table *table, const struct sirq_results *res
     put_number(table, COL_LIMIT, row, "limit_share", 1);
     put_number(table, COL_P50, row, "latency_p50", 2);
     put_number(table, COL_P99, row, "latency_p99", 2);
-    if (sirq_published(results->experiment, row->setup, row->policy, "receiver_rate",
-                       &published))
+    if (sirq_published(results->experiment, row->setup, row->policy, "receiver_rate", &published))
         sirq_lab_table_cell(table, COL_PUBLISHED, "%s", sirq_lab_table_si(buf, published));
 }
 
@@ -153,8 +172,11 @@ static void print_rate(const struct sirq_flood_run *run, double rate, FILE *out)
         if (row->wanted_rate == rate && !row->skipped)
             put_row(&table, run->results, row, run->options->receivers);
     }
-    fprintf(out, "\noffered: %s%s\n\n", rate > 0 ? sirq_lab_table_si(buf, rate) : "as fast as the "
-            "sender can", rate > 0 ? " packets/s" : "");
+    fprintf(out, "\noffered: %s%s\n\n",
+            rate > 0 ? sirq_lab_table_si(buf, rate)
+                     : "as fast as the "
+                       "sender can",
+            rate > 0 ? " packets/s" : "");
     for (unsigned c = 0; c < table.ncolumns; c++)
         table.column[c].hidden = column_is_empty(&table, c);
     sirq_lab_table_print(&table, out, sirq_lab_table_width(out));

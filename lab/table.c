@@ -23,8 +23,7 @@ void sirq_lab_table_init(struct sirq_lab_table *table)
 void sirq_lab_table_column(struct sirq_lab_table *table, const char *title, bool left, int weight)
 {
     assert(table->ncolumns < SIRQ_LAB_TABLE_COLUMNS && !table->nrows);
-    table->column[table->ncolumns++] = (struct sirq_lab_table_column){ title, left, weight,
-                                                                     false };
+    table->column[table->ncolumns++] = (struct sirq_lab_table_column){title, left, weight, false};
 }
 
 int sirq_lab_table_row(struct sirq_lab_table *table)
@@ -169,7 +168,7 @@ unsigned sirq_lab_table_width(FILE *out)
 
 const char *sirq_lab_table_si(char *buf, double value)
 {
-    static const char suffix[] = { '\0', 'k', 'M', 'G', 'T' };
+    static const char suffix[] = {'\0', 'k', 'M', 'G', 'T'};
     unsigned i = 0;
     int decimals;
 

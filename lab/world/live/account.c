@@ -18,7 +18,7 @@ void sirq_account_read(struct sirq_account *account, const struct sirq_receivers
 {
     const struct sirq_rig *rig = group->rig;
 
-    *account = (struct sirq_account){ 0 };
+    *account = (struct sirq_account){0};
     for (unsigned i = 0; i < group->n; i++)
         account->received += sirq_receiver_count(&group->receiver[i]);
     for (unsigned i = 0; i < rig->nsocks; i++) {
@@ -41,19 +41,25 @@ int sirq_account_check(const struct sirq_account *a, struct sirq_error *err)
     for (unsigned i = 0; i < SIRQ_NR_DROPS; i++)
         verdicts += a->net.verdict[i];
     if (a->offered != a->lost + a->dev.rx_dropped + taken)
-        return sirq_fail(err, EPROTO, "sums: offered %" PRIu64 " is not taken by the device %" PRIu64
-                         " + dropped there %" PRIu64 " + lost before it %" PRIu64, a->offered,
-                         taken, a->dev.rx_dropped, a->lost);
+        return sirq_fail(err, EPROTO,
+                         "sums: offered %" PRIu64 " is not taken by the device %" PRIu64
+                         " + dropped there %" PRIu64 " + lost before it %" PRIu64,
+                         a->offered, taken, a->dev.rx_dropped, a->lost);
     if (taken != a->net.frames + a->dev.rx_errors)
-        return sirq_fail(err, EPROTO, "sums: taken by the device %" PRIu64 " is not in the stack %"
-                         PRIu64 " + refused %" PRIu64, taken, a->net.frames, a->dev.rx_errors);
+        return sirq_fail(err, EPROTO,
+                         "sums: taken by the device %" PRIu64 " is not in the stack %" PRIu64
+                         " + refused %" PRIu64,
+                         taken, a->net.frames, a->dev.rx_errors);
     if (a->net.frames != verdicts)
-        return sirq_fail(err, EPROTO, "sums: in the stack %" PRIu64 " is not the sum of its verdicts "
-                         "%" PRIu64, a->net.frames, verdicts);
+        return sirq_fail(err, EPROTO,
+                         "sums: in the stack %" PRIu64 " is not the sum of its verdicts "
+                         "%" PRIu64,
+                         a->net.frames, verdicts);
     if (a->net.verdict[SIRQ_DELIVERED] != a->queued || a->queued != a->received)
-        return sirq_fail(err, EPROTO, "sums: delivered %" PRIu64 ", queued %" PRIu64 ", received %"
-                         PRIu64 " are not the same", a->net.verdict[SIRQ_DELIVERED], a->queued,
-                         a->received);
+        return sirq_fail(err, EPROTO,
+                         "sums: delivered %" PRIu64 ", queued %" PRIu64 ", received %" PRIu64
+                         " are not the same",
+                         a->net.verdict[SIRQ_DELIVERED], a->queued, a->received);
     return 0;
 }
 
@@ -65,8 +71,10 @@ static int check_order(const struct sirq_receivers *group, struct sirq_error *er
         uint64_t cut = __atomic_load_n(&r->cut, __ATOMIC_RELAXED);
 
         if (disorder || cut)
-            return sirq_fail(err, EPROTO, "receiver %u got %" PRIu64 " datagrams twice or out of "
-                             "order and %" PRIu64 " cut short", i + 1, disorder, cut);
+            return sirq_fail(err, EPROTO,
+                             "receiver %u got %" PRIu64 " datagrams twice or out of "
+                             "order and %" PRIu64 " cut short",
+                             i + 1, disorder, cut);
     }
     return 0;
 }
@@ -74,7 +82,7 @@ static int check_order(const struct sirq_receivers *group, struct sirq_error *er
 int sirq_account_settle(struct sirq_account *account, const struct sirq_receivers *group,
                         struct sirq_error *err)
 {
-    struct timespec ts = { 0, SETTLE_POLL_NS };
+    struct timespec ts = {0, SETTLE_POLL_NS};
     int rc = -EPROTO;
 
     for (unsigned i = 0; i < SETTLE_POLLS && rc; i++) {

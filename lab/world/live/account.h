@@ -7,8 +7,8 @@
 
 /* Counters at one moment.  While traffic runs they are close to each other, not exact. */
 struct sirq_account {
-    uint64_t offered;  /* by the sender */
-    uint64_t lost;     /* between the sender and the device (veth) */
+    uint64_t offered; /* by the sender */
+    uint64_t lost;    /* between the sender and the device (veth) */
     struct sirq_netdev_stats dev;
     struct sirq_net_stats net;
     uint64_t queued, received; /* by sockets; by receivers */

@@ -24,8 +24,7 @@ int sirq_lab_cpus_choose(struct sirq_lab_cpus *cpus, int wanted, struct sirq_err
 
 /* The same from given sets: testable. */
 int sirq_lab_cpus_pick(struct sirq_lab_cpus *cpus, int wanted, const cpu_set_t *allowed,
-                       const cpu_set_t *online, const cpu_set_t *siblings,
-                       struct sirq_error *err);
+                       const cpu_set_t *online, const cpu_set_t *siblings, struct sirq_error *err);
 
 /* "0-3,8" to a set; junk ends it. */
 void sirq_lab_cpus_parse(const char *text, cpu_set_t *set);

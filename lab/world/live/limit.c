@@ -39,8 +39,8 @@ struct limit {
     int taken; /* by the last poll */
     double rate[RUNS];
     uint32_t round[ROUNDS]; /* ns */
-    uint32_t measured; /* runs done; __atomic */
-    int rc;            /* of registering, before measured is RUNS */
+    uint32_t measured;      /* runs done; __atomic */
+    int rc;                 /* of registering, before measured is RUNS */
     struct sirq_error err;
 };
 
@@ -58,7 +58,7 @@ static int limit_poll(struct sirq_cpu *cpu, struct sirq_napi *napi, int budget)
 static uint64_t limit_round(struct limit *limit)
 {
     uint8_t buf[SIRQ_FRAME_MAX];
-    struct sirq_msg msg = { .buf = buf, .size = sizeof(buf) };
+    struct sirq_msg msg = {.buf = buf, .size = sizeof(buf)};
     uint64_t got = 0;
 
     limit->taken = 0;
@@ -118,8 +118,8 @@ static void *limit_main(void *arg)
     struct limit *limit = arg;
     struct sirq_rig *rig = limit->rig;
 
-    limit->rc = sirq_live_thread_register(rig->live, (int)rig->session->cpus.flooded, NULL,
-                                          &limit->err);
+    limit->rc =
+        sirq_live_thread_register(rig->live, (int)rig->session->cpus.flooded, NULL, &limit->err);
     if (!limit->rc) {
         sirq_napi_enable(&limit->napi);
         for (unsigned i = 0; i < RUNS && !stopped(limit); i++) {
@@ -156,8 +156,10 @@ static int wait_measured(struct limit *limit, struct sirq_error *err)
         if (rc)
             return sirq_sender_died(&limit->rig->sender, err);
     }
-    return sirq_fail(err, ETIMEDOUT, "the one-CPU limit cannot be measured: the thread does not "
-                     "get to run on CPU %u", limit->rig->session->cpus.flooded);
+    return sirq_fail(err, ETIMEDOUT,
+                     "the one-CPU limit cannot be measured: the thread does not "
+                     "get to run on CPU %u",
+                     limit->rig->session->cpus.flooded);
 }
 
 static int conclude(struct limit *limit, struct sirq_flood_limit *out, struct sirq_error *err)
@@ -172,7 +174,8 @@ static int conclude(struct limit *limit, struct sirq_flood_limit *out, struct si
     while (first < RUNS && limit->rate[first] <= 0)
         first++; /* too few full rounds: no measurement */
     if (first > RUNS - RUNS_LEAST)
-        return sirq_fail(err, EIO, "the one-CPU limit cannot be measured: the sender does not fill "
+        return sirq_fail(err, EIO,
+                         "the one-CPU limit cannot be measured: the sender does not fill "
                          "the device's ring; is its CPU %u busy with something else?",
                          limit->rig->session->cpus.sender);
     out->rate = limit->rate[first + (RUNS - first) / 2];
@@ -214,7 +217,7 @@ static int on_rig(struct limit *limit, struct sirq_flood_limit *out, struct sirq
 int sirq_limit_measure(struct sirq_session *session, struct sirq_flood_limit *out,
                        struct sirq_error *err)
 {
-    struct sirq_flood flood = { .policy = sirq_policy_default(), .receivers = 1 };
+    struct sirq_flood flood = {.policy = sirq_policy_default(), .receivers = 1};
     struct limit *limit = aligned_alloc(64, sizeof(*limit));
     struct sirq_rig rig;
     int rc;

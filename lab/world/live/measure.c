@@ -38,7 +38,7 @@ void sirq_sample_take(struct sirq_sample *sample, const struct sirq_receivers *g
     const struct sirq_rig *rig = group->rig;
     unsigned flooded = rig->session->cpus.flooded;
 
-    *sample = (struct sirq_sample){ .wall_ns = sirq_lab_now_ns() };
+    *sample = (struct sirq_sample){.wall_ns = sirq_lab_now_ns()};
     for (unsigned i = 0; i < group->n; i++) {
         sample->received[i] = sirq_receiver_count(&group->receiver[i]);
         sample->cpu_ns[i] = thread_cpu_ns(group->receiver[i].thread);
@@ -92,16 +92,15 @@ static void add_receivers(struct sirq_row *row, const struct sirq_receivers *gro
     sirq_row_add(row, "packets/s", all, "receiver_rate");
     on_top += (double)(end->irq_thread_ns - begin->irq_thread_ns) / 1e9 / seconds;
     sirq_row_add(row, "percent", 100 * on_top, "irq_cpu");
-    sirq_row_add(row, "percent",
-                 (double)(end->ksoftirqd_ns - begin->ksoftirqd_ns) / 1e7 / seconds,
+    sirq_row_add(row, "percent", (double)(end->ksoftirqd_ns - begin->ksoftirqd_ns) / 1e7 / seconds,
                  "ksoftirqd_cpu");
 }
 
 static void add_drops(struct sirq_row *row, const struct sirq_account *begin,
                       const struct sirq_account *end)
 {
-    uint64_t drops[SIRQ_NR_DROPS], nic = end->dev.rx_dropped - begin->dev.rx_dropped +
-                                         (end->lost - begin->lost);
+    uint64_t drops[SIRQ_NR_DROPS],
+        nic = end->dev.rx_dropped - begin->dev.rx_dropped + (end->lost - begin->lost);
 
     for (unsigned i = 0; i < SIRQ_NR_DROPS; i++)
         drops[i] = end->net.verdict[i] - begin->net.verdict[i];
@@ -142,8 +141,10 @@ static void note_others(struct sirq_row *row, const struct sirq_receivers *group
     others -= (double)(end->ksoftirqd_ns - begin->ksoftirqd_ns);
     others -= (double)(end->irq_thread_ns - begin->irq_thread_ns);
     if (others > OTHERS_MOST * wall)
-        sirq_row_note(row, "other programs took %.0f %% of CPU %u meanwhile; run it again when they "
-                      "are quiet", 100 * others / wall, group->rig->session->cpus.flooded);
+        sirq_row_note(row,
+                      "other programs took %.0f %% of CPU %u meanwhile; run it again when they "
+                      "are quiet",
+                      100 * others / wall, group->rig->session->cpus.flooded);
 }
 
 void sirq_measure_row(struct sirq_row *row, const struct sirq_receivers *group,
@@ -152,8 +153,7 @@ void sirq_measure_row(struct sirq_row *row, const struct sirq_receivers *group,
     double seconds = (double)(end->wall_ns - begin->wall_ns) / 1e9;
 
     sirq_row_add(row, "packets/s",
-                 (double)(end->account.offered - begin->account.offered) / seconds,
-                 "offered_rate");
+                 (double)(end->account.offered - begin->account.offered) / seconds, "offered_rate");
     add_receivers(row, group, begin, end);
     add_drops(row, &begin->account, &end->account);
     add_latency(row, group);

@@ -8,7 +8,7 @@
 struct sirq_sample {
     uint64_t wall_ns;
     uint64_t ksoftirqd_ns, irq_thread_ns; /* over the engine's CPUs */
-    uint64_t busy_ns; /* of the flooded CPU, whoever it was */
+    uint64_t busy_ns;                     /* of the flooded CPU, whoever it was */
     struct sirq_account account;
     uint64_t received[SIRQ_LAB_RECEIVERS];
     uint64_t cpu_ns[SIRQ_LAB_RECEIVERS]; /* as the scheduler charges it */

@@ -56,7 +56,7 @@ static void receive_loop(struct sirq_receiver *r)
     struct sirq_msg msgs[SIRQ_LAB_BATCH];
 
     for (unsigned i = 0; i < batch; i++)
-        msgs[i] = (struct sirq_msg){ .buf = r->buf + i * SIRQ_FRAME_MAX, .size = SIRQ_FRAME_MAX };
+        msgs[i] = (struct sirq_msg){.buf = r->buf + i * SIRQ_FRAME_MAX, .size = SIRQ_FRAME_MAX};
     while (!__atomic_load_n(&r->group->stop, __ATOMIC_RELAXED)) {
         int n = sirq_recv(r->sock, msgs, batch, LOOK_NS);
         uint64_t now = n > 0 && r->hist ? sirq_lab_now_ns() : 0;
@@ -73,7 +73,7 @@ static void *receiver_main(void *arg)
 {
     struct sirq_receiver *r = arg;
     struct sirq_rig *rig = r->group->rig;
-    struct sirq_sched rr = { .policy = SCHED_RR, .priority = RR_PRIORITY };
+    struct sirq_sched rr = {.policy = SCHED_RR, .priority = RR_PRIORITY};
 
     r->rc = sirq_live_thread_register(rig->live, (int)rig->session->cpus.flooded,
                                       r->group->rt ? &rr : NULL, &r->err);
@@ -86,8 +86,7 @@ static void *receiver_main(void *arg)
     return NULL;
 }
 
-static int start_one(struct sirq_receivers *group, unsigned i, bool latency,
-                     struct sirq_error *err)
+static int start_one(struct sirq_receivers *group, unsigned i, bool latency, struct sirq_error *err)
 {
     struct sirq_receiver *r = &group->receiver[i];
     int rc;
@@ -108,7 +107,7 @@ static int start_one(struct sirq_receivers *group, unsigned i, bool latency,
 
 static int wait_ready(struct sirq_receivers *group, struct sirq_error *err)
 {
-    struct timespec ts = { 0, READY_POLL_NS };
+    struct timespec ts = {0, READY_POLL_NS};
     unsigned polls = 0;
 
     while (__atomic_load_n(&group->ready, __ATOMIC_ACQUIRE) < group->n) {

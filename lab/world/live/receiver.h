@@ -27,24 +27,24 @@ struct sirq_receiver {
     struct sirq_receivers *group;
     struct sirq_socket *sock;
     struct sirq_error err;
-    int rc; /* of registering; written before ready */
+    int rc;                 /* of registering; written before ready */
     struct sirq_hist *hist; /* null: latency is not asked for */
     uint8_t *buf;
     uint64_t received __attribute__((aligned(64))); /* datagrams; __atomic, writer: it */
     uint64_t last_seq;
-    uint64_t disorder;      /* datagrams not newer than the one before; __atomic */
-    uint64_t cut;           /* too short to hold a stamp; __atomic */
+    uint64_t disorder; /* datagrams not newer than the one before; __atomic */
+    uint64_t cut;      /* too short to hold a stamp; __atomic */
     struct sirq_edge edge[2];
-    uint32_t phase;         /* edges written so far; __atomic */
+    uint32_t phase; /* edges written so far; __atomic */
 };
 
 struct sirq_receivers {
     struct sirq_rig *rig;
     unsigned n, started;
     bool rt;
-    uint32_t phase; /* __atomic */
-    uint32_t stop;  /* __atomic */
-    uint32_t ready; /* receivers registered, or failed; __atomic */
+    uint32_t phase;                 /* __atomic */
+    uint32_t stop;                  /* __atomic */
+    uint32_t ready;                 /* receivers registered, or failed; __atomic */
     struct sirq_receiver *receiver; /* owned */
 };
 

@@ -22,15 +22,14 @@ static void note_report(void *arg, unsigned cpu, const char *what, uint64_t valu
     __atomic_fetch_add(&report->times, 1, __ATOMIC_RELAXED);
 }
 
-static int open_engine(struct sirq_rig *rig, const struct sirq_flood *flood,
-                       struct sirq_error *err)
+static int open_engine(struct sirq_rig *rig, const struct sirq_flood *flood, struct sirq_error *err)
 {
     const struct sirq_session *session = rig->session;
-    struct sirq_live_config config = { .delivery = session->options->delivery,
-                                       .policy = flood->policy,
-                                       .max_threads = SIRQ_LAB_RECEIVERS + 1,
-                                       .report = note_report,
-                                       .report_arg = &rig->report };
+    struct sirq_live_config config = {.delivery = session->options->delivery,
+                                      .policy = flood->policy,
+                                      .max_threads = SIRQ_LAB_RECEIVERS + 1,
+                                      .report = note_report,
+                                      .report_arg = &rig->report};
     cpu_set_t cpus;
 
     CPU_ZERO(&cpus);
@@ -55,8 +54,8 @@ static int open_net(struct sirq_rig *rig, unsigned receivers, struct sirq_error 
 
 static int open_device(struct sirq_rig *rig, struct sirq_error *err)
 {
-    static const char *const drivers[] = { [SIRQ_LAB_SHM] = "shm", [SIRQ_LAB_PACKET] = "packet" };
-    struct sirq_netdev_config config = { .ifname = SIRQ_VETH_RX };
+    static const char *const drivers[] = {[SIRQ_LAB_SHM] = "shm", [SIRQ_LAB_PACKET] = "packet"};
+    struct sirq_netdev_config config = {.ifname = SIRQ_VETH_RX};
     const struct sirq_driver *driver = sirq_driver_find(drivers[rig->session->options->nic]);
     int rc;
 
@@ -72,8 +71,8 @@ static int open_device(struct sirq_rig *rig, struct sirq_error *err)
 static int open_sockets(struct sirq_rig *rig, unsigned receivers, struct sirq_error *err)
 {
     for (unsigned i = 0; i < receivers; i++) {
-        struct sirq_socket_config config = { .port = (uint16_t)(SIRQ_FLOOD_PORT + i),
-                                             .rcvbuf = RCVBUF };
+        struct sirq_socket_config config = {.port = (uint16_t)(SIRQ_FLOOD_PORT + i),
+                                            .rcvbuf = RCVBUF};
         int rc = sirq_socket_open(rig->net, &config, &rig->sock[i]);
 
         if (rc)
@@ -86,18 +85,17 @@ static int open_sockets(struct sirq_rig *rig, unsigned receivers, struct sirq_er
 static int open_sender(struct sirq_rig *rig, unsigned receivers, struct sirq_error *err)
 {
     const struct sirq_lab_options *options = rig->session->options;
-    struct sirq_wire_config config = { .ops = options->nic == SIRQ_LAB_PACKET ? &sirq_wire_packet
-                                                                              : &sirq_wire_shm,
-                                       .dev = &rig->dev,
-                                       .flows = receivers,
-                                       .size = options->size,
-                                       .seed = options->seed };
+    struct sirq_wire_config config = {.ops = options->nic == SIRQ_LAB_PACKET ? &sirq_wire_packet
+                                                                             : &sirq_wire_shm,
+                                      .dev = &rig->dev,
+                                      .flows = receivers,
+                                      .size = options->size,
+                                      .seed = options->seed};
 
     return sirq_sender_start(&rig->sender, &config, rig->session->cpus.sender, err);
 }
 
-static int open_parts(struct sirq_rig *rig, const struct sirq_flood *flood,
-                      struct sirq_error *err)
+static int open_parts(struct sirq_rig *rig, const struct sirq_flood *flood, struct sirq_error *err)
 {
     int rc = open_engine(rig, flood, err);
 

@@ -32,7 +32,7 @@ struct sirq_rig {
     struct sirq_sender sender;
     struct sirq_rig_report report;
     uint64_t lost_before; /* on the veth pair by earlier runs */
-    unsigned irq_cpu; /* where the device's interrupt goes */
+    unsigned irq_cpu;     /* where the device's interrupt goes */
     bool attached;
 };
 

@@ -62,13 +62,14 @@ static void child(const struct run *run, char **argv)
 /* args: words of the command line, parted by blanks; "''" is an empty one. */
 static void start(struct run *run, const char *args)
 {
-    char line[512], *argv[MAX_ARGS] = { (char *)(uintptr_t)program }, *save = NULL;
+    char line[512], *argv[MAX_ARGS] = {(char *)(uintptr_t)program}, *save = NULL;
     int n = 1;
 
     memset(run, 0, sizeof(*run));
     snprintf(line, sizeof(line), "%s", args);
-    for (char *w = strtok_r(line, " ", &save); w && n < MAX_ARGS - 1; w = strtok_r(NULL, " ", &save))
-        argv[n++] = strcmp(w, "''") == 0 ? (char *)(uintptr_t)"" : w;
+    for (char *w = strtok_r(line, " ", &save); w && n < MAX_ARGS - 1;
+         w = strtok_r(NULL, " ", &save))
+        argv[n++] = strcmp(w, "''") == 0 ? (char *)(uintptr_t) "" : w;
     run->out = scratch();
     run->err = scratch();
     run->pid = fork();
@@ -101,7 +102,7 @@ static void expect_exit(const struct run *run, int code)
 
 static void sleep_ms(unsigned ms)
 {
-    struct timespec ts = { ms / 1000, (long)(ms % 1000) * 1000000 };
+    struct timespec ts = {ms / 1000, (long)(ms % 1000) * 1000000};
 
     nanosleep(&ts, NULL);
 }
@@ -158,8 +159,8 @@ static pid_t find_sender(const struct run *run)
             pid_t parent;
 
             if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
-                parent_and_name(entry->d_name, &parent, name, sizeof(name)) &&
-                parent == run->pid && strcmp(name, "softirq-sender") == 0)
+                parent_and_name(entry->d_name, &parent, name, sizeof(name)) && parent == run->pid &&
+                strcmp(name, "softirq-sender") == 0)
                 found = atoi(entry->d_name);
         }
         closedir(proc);
@@ -188,33 +189,33 @@ static void bad_input_gives_exit_2_and_names_the_argument(void **state)
     static const struct {
         const char *args, *says[2];
     } cases[] = {
-        { "", { "usage:", "lab" } },
-        { "nonsense", { "nonsense", "lab" } },
-        { "lab", { "udp-flood", "experiment" } },
-        { "lab nonsense", { "nonsense", "udp-flood" } },
-        { "lab udp-flood udp-flood", { "one experiment", "" } },
-        { "lab udp-flood --world mars", { "mars", "live" } },
-        { "lab udp-flood --policy linux", { "linux", "ksoftirqd" } },
-        { "lab udp-flood --policy ''", { "--policy", "inline" } },
-        { "lab udp-flood --policy inline,", { "--policy", "inline" } },
-        { "lab udp-flood --nic eth0", { "eth0", "packet" } },
-        { "lab udp-flood --delivery mail", { "mail", "signal" } },
-        { "lab udp-flood --rate 0", { "--rate", "packets/s" } },
-        { "lab udp-flood --rate -5", { "--rate", "packets/s" } },
-        { "lab udp-flood --rate 1k,x", { "--rate", "packets/s" } },
-        { "lab udp-flood --rate 200M", { "--rate", "packets/s" } },
-        { "lab udp-flood --size 63", { "--size", "64" } },
-        { "lab udp-flood --size 1515", { "--size", "1514" } },
-        { "lab udp-flood --seconds 0", { "--seconds", "0.1" } },
-        { "lab udp-flood --receivers 0", { "--receivers", "64" } },
-        { "lab udp-flood --receivers 65", { "--receivers", "64" } },
-        { "lab udp-flood --batch 0", { "--batch", "64" } },
-        { "lab udp-flood --cpu 1023", { "--cpu 1023", "online" } },
-        { "lab udp-flood --cpu -1", { "--cpu", "whole number" } },
-        { "lab udp-flood --csv /nonexistent/a.csv", { "--csv", "/nonexistent/a.csv" } },
-        { "lab udp-flood --seed x", { "--seed", "whole number" } },
-        { "lab udp-flood --rate", { "--rate", "value" } },
-        { "lab udp-flood --bogus", { "--bogus", "--help" } },
+        {"", {"usage:", "lab"}},
+        {"nonsense", {"nonsense", "lab"}},
+        {"lab", {"udp-flood", "experiment"}},
+        {"lab nonsense", {"nonsense", "udp-flood"}},
+        {"lab udp-flood udp-flood", {"one experiment", ""}},
+        {"lab udp-flood --world mars", {"mars", "live"}},
+        {"lab udp-flood --policy linux", {"linux", "ksoftirqd"}},
+        {"lab udp-flood --policy ''", {"--policy", "inline"}},
+        {"lab udp-flood --policy inline,", {"--policy", "inline"}},
+        {"lab udp-flood --nic eth0", {"eth0", "packet"}},
+        {"lab udp-flood --delivery mail", {"mail", "signal"}},
+        {"lab udp-flood --rate 0", {"--rate", "packets/s"}},
+        {"lab udp-flood --rate -5", {"--rate", "packets/s"}},
+        {"lab udp-flood --rate 1k,x", {"--rate", "packets/s"}},
+        {"lab udp-flood --rate 200M", {"--rate", "packets/s"}},
+        {"lab udp-flood --size 63", {"--size", "64"}},
+        {"lab udp-flood --size 1515", {"--size", "1514"}},
+        {"lab udp-flood --seconds 0", {"--seconds", "0.1"}},
+        {"lab udp-flood --receivers 0", {"--receivers", "64"}},
+        {"lab udp-flood --receivers 65", {"--receivers", "64"}},
+        {"lab udp-flood --batch 0", {"--batch", "64"}},
+        {"lab udp-flood --cpu 1023", {"--cpu 1023", "online"}},
+        {"lab udp-flood --cpu -1", {"--cpu", "whole number"}},
+        {"lab udp-flood --csv /nonexistent/a.csv", {"--csv", "/nonexistent/a.csv"}},
+        {"lab udp-flood --seed x", {"--seed", "whole number"}},
+        {"lab udp-flood --rate", {"--rate", "value"}},
+        {"lab udp-flood --bogus", {"--bogus", "--help"}},
     };
     static struct run run;
 
@@ -234,10 +235,10 @@ static void bad_input_gives_exit_2_and_names_the_argument(void **state)
 
 static void help_and_version_give_exit_0(void **state)
 {
-    static const char *const cases[][2] = { { "--help", "examples" },
-                                            { "--version", "softirq " },
-                                            { "lab --help", "--rate" },
-                                            { "lab --list", "udp-flood" } };
+    static const char *const cases[][2] = {{"--help", "examples"},
+                                           {"--version", "softirq "},
+                                           {"lab --help", "--rate"},
+                                           {"lab --list", "udp-flood"}};
     static struct run run;
 
     (void)state;
@@ -343,8 +344,10 @@ static void light_load_run_is_complete_and_lossless(void **state)
         skip();
     make_dir(dir);
     snprintf(path, sizeof(path), "%s/a.csv", dir);
-    snprintf(args, sizeof(args), "lab udp-flood --world live --policy ksoftirqd --rate 500 "
-             "--seconds 1 --receivers 2 --seed 42 --csv %s", path);
+    snprintf(args, sizeof(args),
+             "lab udp-flood --world live --policy ksoftirqd --rate 500 "
+             "--seconds 1 --receivers 2 --seed 42 --csv %s",
+             path);
     start(&run, args);
     finish(&run);
     expect_exit(&run, 0); /* exit 0 also says that all sums were exact */
@@ -362,7 +365,7 @@ static void light_load_run_is_complete_and_lossless(void **state)
 
 static void flood_of_every_policy_and_delivery_has_exact_sums(void **state)
 {
-    static const char *const deliveries[] = { "signal", "thread", "poll" };
+    static const char *const deliveries[] = {"signal", "thread", "poll"};
     static struct run run;
     char args[256];
 
@@ -370,8 +373,10 @@ static void flood_of_every_policy_and_delivery_has_exact_sums(void **state)
     if (!machine_has_two_cpus())
         skip();
     for (unsigned i = 0; i < 3; i++) {
-        snprintf(args, sizeof(args), "lab udp-flood --policy all --seconds 0.1 --receivers 3 "
-                 "--size %u --delivery %s", 64 + 725 * i, deliveries[i]);
+        snprintf(args, sizeof(args),
+                 "lab udp-flood --policy all --seconds 0.1 --receivers 3 "
+                 "--size %u --delivery %s",
+                 64 + 725 * i, deliveries[i]);
         start(&run, args);
         finish(&run);
         expect_exit(&run, 0);
@@ -409,7 +414,8 @@ static void interrupted_run_prints_what_it_has_and_leaves_nothing(void **state)
     if (!machine_has_two_cpus())
         skip();
     make_dir(dir);
-    snprintf(args, sizeof(args), "lab udp-flood --policy ksoftirqd --seconds 30 --csv %s/a.csv", dir);
+    snprintf(args, sizeof(args), "lab udp-flood --policy ksoftirqd --seconds 30 --csv %s/a.csv",
+             dir);
     start(&run, args);
     sender = find_sender(&run);
     sleep_ms(1500); /* somewhere in the limit or the first row: both are fine */

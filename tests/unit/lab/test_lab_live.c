@@ -27,7 +27,7 @@ static cpu_set_t set_of(const char *text)
 
 static void cpu_list_survives_parse_and_format(void **state)
 {
-    static const char *const lists[] = { "0", "0-3", "0-1,4,6-7", "" };
+    static const char *const lists[] = {"0", "0-3", "0-1,4,6-7", ""};
     char buf[64];
 
     (void)state;
@@ -107,13 +107,13 @@ static void frame_of_any_size_has_right_checksums(void **state)
     (void)state;
     for (uint32_t len = 64; len <= SIRQ_FRAME_MAX; len += len < 70 ? 1 : 481) {
         for (unsigned flow = 0; flow < 64; flow += 9) {
-            struct sirq_stamp stamp = { UINT64_C(0x0123456789abcdef) * (flow + 1), ~UINT64_C(0) };
+            struct sirq_stamp stamp = {UINT64_C(0x0123456789abcdef) * (flow + 1), ~UINT64_C(0)};
 
             sirq_frame_build(&frame, flow, len, 7);
             sirq_frame_write(&frame, out, &stamp);
             assert_int_equal(slow_sum(out + 14, 20, 0), 0xffff);
-            assert_int_equal(slow_sum(out + 34, len - 34,
-                                      slow_sum(out + 26, 8, 17 + (len - 34))), 0xffff);
+            assert_int_equal(slow_sum(out + 34, len - 34, slow_sum(out + 26, 8, 17 + (len - 34))),
+                             0xffff);
             assert_memory_equal(out + SIRQ_FRAME_HEADERS, &stamp, sizeof(stamp));
             assert_int_equal(out[36] << 8 | out[37], SIRQ_FLOOD_PORT + flow);
         }
@@ -138,7 +138,7 @@ static void frame_seed_decides_the_source_ports(void **state)
 
 static void pace_is_exact_over_time_at_every_rate(void **state)
 {
-    static const double rates[] = { 3, 1000, 333333, 12e6 };
+    static const double rates[] = {3, 1000, 333333, 12e6};
 
     (void)state;
     for (size_t i = 0; i < 4; i++) {
@@ -167,7 +167,7 @@ static void pace_catches_up_without_a_burst(void **state)
     sirq_pace_start(&pace, 1e6, 0);
     for (now = 1000; now <= 1000000; now += 1000)
         sirq_pace_sent(&pace, sirq_pace_due(&pace, now)); /* 1 ms of 1 frame each us */
-    now += 10000;                                          /* held up for 10 us: 10 frames late */
+    now += 10000;                                         /* held up for 10 us: 10 frames late */
     sirq_pace_due(&pace, now);
     for (unsigned i = 0; i < 100; i++) {
         uint64_t due;
@@ -192,7 +192,7 @@ static void pace_forgives_what_is_owed_for_long(void **state)
 
 static struct sirq_account sound(void)
 {
-    struct sirq_account a = { .offered = 100, .lost = 1, .queued = 60, .received = 60 };
+    struct sirq_account a = {.offered = 100, .lost = 1, .queued = 60, .received = 60};
 
     a.dev.rx_dropped = 9;
     a.dev.rx_packets = 90;

@@ -23,9 +23,8 @@ static void count_with_suffix_is_exact(void **state)
     static const struct {
         const char *text;
         uint64_t value;
-    } good[] = { { "1", 1 },         { "1k", 1000 },        { "2.5M", 2500000 },
-                 { "0.001k", 1 },    { "1.0", 1 },          { "3G", 3000000000 },
-                 { "1.048576M", 1048576 }, { "000012", 12 } };
+    } good[] = {{"1", 1},   {"1k", 1000},       {"2.5M", 2500000},      {"0.001k", 1},
+                {"1.0", 1}, {"3G", 3000000000}, {"1.048576M", 1048576}, {"000012", 12}};
     uint64_t value;
 
     (void)state;
@@ -37,9 +36,9 @@ static void count_with_suffix_is_exact(void **state)
 
 static void count_that_is_no_number_is_refused(void **state)
 {
-    static const char *const bad[] = { "",    "k",    "-1",  "+1", "1x",  "1kk", "1.5",  "0x10",
-                                       "1e9", "nan",  ".",   "1 ", " 1",  "1.2.3", "0.0001k",
-                                       "inf", "1,2" };
+    static const char *const bad[] = {"",    "k",     "-1",      "+1",  "1x", "1kk",
+                                      "1.5", "0x10",  "1e9",     "nan", ".",  "1 ",
+                                      " 1",  "1.2.3", "0.0001k", "inf", "1,2"};
     uint64_t value = 77;
 
     (void)state;
@@ -75,7 +74,7 @@ static void decimal_bounds_hold(void **state)
 
 static void list_gives_items_and_refuses_empty_ones(void **state)
 {
-    const char *list = "a,bc", *bad[] = { "", ",a", "a,", "a,,b" };
+    const char *list = "a,bc", *bad[] = {"", ",a", "a,", "a,,b"};
     char item[8];
 
     (void)state;
@@ -233,9 +232,9 @@ static void si_has_three_digits(void **state)
     static const struct {
         double value;
         const char *text;
-    } cases[] = { { 0, "0" },       { 999, "999" },    { 999.6, "1.00k" }, { 1234, "1.23k" },
-                  { 12345, "12.3k" }, { 123456, "123k" }, { 999600, "1.00M" }, { 1.7e6, "1.70M" },
-                  { 9996, "10.0k" }, { 99960, "100k" } };
+    } cases[] = {{0, "0"},         {999, "999"},     {999.6, "1.00k"},  {1234, "1.23k"},
+                 {12345, "12.3k"}, {123456, "123k"}, {999600, "1.00M"}, {1.7e6, "1.70M"},
+                 {9996, "10.0k"},  {99960, "100k"}};
     char buf[16];
 
     (void)state;
@@ -248,21 +247,21 @@ static void published_before_is_time2ms(void **state)
     double value = 0;
 
     (void)state;
-    assert_true(sirq_published("udp_flood", "1 receiver SCHED_OTHER", "time2ms", "receiver_rate",
-                               &value));
+    assert_true(
+        sirq_published("udp_flood", "1 receiver SCHED_OTHER", "time2ms", "receiver_rate", &value));
     assert_true(value == 2000);
-    assert_true(sirq_published("udp_flood", "1 receiver SCHED_RR 20", "ksoftirqd",
-                               "receiver_rate", &value));
+    assert_true(sirq_published("udp_flood", "1 receiver SCHED_RR 20", "ksoftirqd", "receiver_rate",
+                               &value));
     assert_true(value == 1700000);
-    assert_false(sirq_published("udp_flood", "1 receiver SCHED_OTHER", "inline", "receiver_rate",
-                                &value));
+    assert_false(
+        sirq_published("udp_flood", "1 receiver SCHED_OTHER", "inline", "receiver_rate", &value));
     assert_false(sirq_published("udp_flood", "more receivers SCHED_OTHER", "ksoftirqd",
                                 "collective_rate_does_not_rise_with_receivers", &value));
 }
 
 static void csv_is_written_whole_with_published_figures(void **state)
 {
-    struct sirq_results results = { .experiment = "udp_flood", .world = "live", .seed = 5 };
+    struct sirq_results results = {.experiment = "udp_flood", .world = "live", .seed = 5};
     struct sirq_row *row = sirq_results_row(&results);
     char path[] = "/tmp/sirq-csv-XXXXXX", text[512] = "";
     struct sirq_error err;
