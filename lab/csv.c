@@ -47,7 +47,7 @@ int sirq_csv_check(const char *path, struct sirq_error *err)
                          "another",
                          path);
     fd = temporary(path, &name, err);
-    if (fd < 0)
+    if (fd < 0 || !name)
         return -EINVAL; /* the argument is wrong, whatever the system said */
     close(fd);
     unlink(name);
@@ -109,7 +109,7 @@ int sirq_csv_write(const char *path, const struct sirq_results *results, struct 
     int fd = temporary(path, &name, err), code = 0;
     FILE *out;
 
-    if (fd < 0)
+    if (fd < 0 || !name)
         return fd;
     set_mode(fd);
     out = fdopen(fd, "w");

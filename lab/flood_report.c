@@ -231,7 +231,7 @@ static void sweep_row(struct sirq_lab_table *table, const struct sirq_flood_run 
     for (unsigned i = 0; i < results->nrows && column < table->ncolumns; i++) {
         const struct sirq_row *row = results->rows[i];
 
-        if (row->wanted_rate != rate || strcmp(row->setup, setup))
+        if (row->wanted_rate != rate || strcmp(row->setup, setup) != 0)
             continue;
         if (sirq_row_get(row, "goodput_share", &value) &&
             sirq_row_get(row, "offered_rate", &offered))

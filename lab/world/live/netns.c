@@ -68,7 +68,7 @@ static int run_ip(const char *const *args)
     int rc, status;
 
     for (; args[n] && n < 19; n++)
-        argv[n] = (char *)(uintptr_t)args[n];
+        memcpy(&argv[n], &args[n], sizeof(argv[n])); /* posix_spawn changes none of them */
     argv[n] = NULL;
     rc = posix_spawnp(&pid, argv[0], NULL, NULL, argv, environ);
     if (rc)

@@ -103,9 +103,13 @@ static int run_on_rig(struct sirq_rig *rig, const struct sirq_flood *flood,
 {
     struct sirq_receivers group;
     struct sirq_sample *sample = calloc(2, sizeof(*sample));
-    int rc = sample ? sirq_receivers_start(&group, rig, flood, err)
-                    : sirq_fail(err, ENOMEM, "out of memory");
+    int rc;
 
+    if (!sample) {
+        sirq_fail(err, ENOMEM, "out of memory");
+        return -ENOMEM;
+    }
+    rc = sirq_receivers_start(&group, rig, flood, err);
     if (rc) {
         free(sample);
         return rc; /* EPERM: the class is not permitted */

@@ -62,14 +62,14 @@ static void child(const struct run *run, char **argv)
 /* args: words of the command line, parted by blanks; "''" is an empty one. */
 static void start(struct run *run, const char *args)
 {
-    char line[512], *argv[MAX_ARGS] = {(char *)(uintptr_t)program}, *save = NULL;
+    char name[] = "softirq", nothing[] = "", line[512], *argv[MAX_ARGS] = {name}, *save = NULL;
     int n = 1;
 
     memset(run, 0, sizeof(*run));
     snprintf(line, sizeof(line), "%s", args);
     for (char *w = strtok_r(line, " ", &save); w && n < MAX_ARGS - 1;
          w = strtok_r(NULL, " ", &save))
-        argv[n++] = strcmp(w, "''") == 0 ? (char *)(uintptr_t) "" : w;
+        argv[n++] = strcmp(w, "''") == 0 ? nothing : w;
     run->out = scratch();
     run->err = scratch();
     run->pid = fork();
