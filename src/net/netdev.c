@@ -66,7 +66,7 @@ int sirq_netdev_open(struct sirq_netdev *dev, struct sirq_net *net,
                      const struct sirq_driver *driver,
                      const struct sirq_netdev_config *config, struct sirq_error *err)
 {
-    static const struct sirq_netdev_config defaults = { .shm_fd = -1 };
+    static const struct sirq_netdev_config defaults = {0};
 
     if (dev == NULL || net == NULL || driver == NULL)
         return sirq_fail(err, EINVAL, "netdev: no device, stack or driver given");

@@ -30,6 +30,7 @@ struct rx {
     uint32_t saddr, daddr; /* network order */
     uint16_t sport, dport; /* host order */
     uint64_t rx_ns;
+    bool csum_partial; /* nobody filled the transport checksum in */
 };
 
 static uint32_t load16(const uint8_t *p)
@@ -101,7 +102,7 @@ static enum sirq_drop socket_rx(struct sirq_cpu *cpu, struct sirq_net_cpu *nc,
 /* 0 in the checksum field: the sender made none. */
 static bool udp_csum_ok(const struct rx *rx, uint32_t udp_len)
 {
-    if (load16(rx->data + 6) == 0)
+    if (rx->csum_partial || load16(rx->data + 6) == 0)
         return true;
     return sirq_csum_pseudo(rx->saddr, rx->daddr, IP_PROTO_UDP, rx->data, udp_len) == 0xffff;
 }
@@ -190,7 +191,7 @@ enum sirq_drop sirq_net_rx(struct sirq_cpu *cpu, struct sirq_netdev *dev, const 
     struct rx rx = { .data = frame, .len = len, .rx_ns = rx_ns };
     enum sirq_drop verdict;
 
-    (void)dev;
+    rx.csum_partial = dev != NULL && dev->rx_csum_partial;
     assert(nc->polling); /* wake-ups and sums are settled when the poll ends */
     COUNT(nc->stats.frames, 1);
     verdict = eth_rx(cpu, nc, &rx);
