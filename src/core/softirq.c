@@ -186,17 +186,15 @@ static uint32_t admit(struct sirq_cpu *cpu, struct sirq_view *view, uint32_t pen
     return 0;
 }
 
-/* Tell the policy what ran.  The view is brought up to date for it: a run's first pass
- * may not have needed one. */
+/* Tell the policy what ran; a run's first pass may not have needed a current view. */
 static void tell_ran(struct sirq_cpu *cpu, struct sirq_view *view, unsigned vec, uint64_t time_ns)
 {
     const struct sirq_policy *policy = sirq_get_policy(cpu->core);
-    const struct sirq_ran ran = {.vec = vec, .time_ns = time_ns};
 
-    if (policy->ran == NULL)
-        return;
-    view_update(view, sirq_pending(cpu));
-    policy->ran(view, &ran);
+    if (policy->ran != NULL) {
+        view_update(view, sirq_pending(cpu));
+        policy->ran(view, &(const struct sirq_ran){.vec = vec, .time_ns = time_ns});
+    }
 }
 
 static void call_action(struct sirq_cpu *cpu, struct sirq_view *view, unsigned vec)
@@ -209,8 +207,7 @@ static void call_action(struct sirq_cpu *cpu, struct sirq_view *view, unsigned v
     now = sirq_now_ns(cpu);
     time_ns = now > view->now_ns ? now - view->now_ns : 0;
     view->now_ns += time_ns;
-    stats->run++;
-    stats->time_ns += time_ns;
+    stats->run++, stats->time_ns += time_ns;
     if (time_ns > stats->longest_ns)
         stats->longest_ns = time_ns;
     tell_ran(cpu, view, vec, time_ns);
