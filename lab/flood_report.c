@@ -130,7 +130,8 @@ static void put_row(struct sirq_lab_table *table, const struct sirq_results *res
     put_number(table, COL_LIMIT, row, "limit_share", 1);
     put_number(table, COL_P50, row, "latency_p50", 2);
     put_number(table, COL_P99, row, "latency_p99", 2);
-    if (sirq_published(results->experiment, row->setup, row->policy, "receiver_rate", &published))
+    if (row->comparable &&
+        sirq_published(results->experiment, row->setup, row->policy, "receiver_rate", &published))
         sirq_lab_table_cell(table, COL_PUBLISHED, "%s", sirq_lab_table_si(buf, published));
 }
 

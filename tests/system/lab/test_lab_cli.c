@@ -353,14 +353,14 @@ static void light_load_run_is_complete_and_lossless(void **state)
     finish(&run);
     expect_exit(&run, 0); /* exit 0 also says that all sums were exact */
     n = read_csv(path, figures, 400);
-    assert_true(figure_of(figures, n, "2 receivers SCHED_OTHER", "offered_rate") > 250);
-    assert_true(figure_of(figures, n, "2 receivers SCHED_OTHER", "receiver1_rate") > 100);
-    assert_true(figure_of(figures, n, "2 receivers SCHED_OTHER", "receiver2_rate") > 100);
-    assert_true(figure_of(figures, n, "2 receivers SCHED_OTHER", "nic_drops") == 0);
-    assert_true(figure_of(figures, n, "2 receivers SCHED_OTHER", "socket_drops") == 0);
-    assert_true(figure_of(figures, n, "2 receivers SCHED_OTHER", "latency_p50") > 0);
-    assert_true(figure_of(figures, n, "2 receivers SCHED_OTHER", "latency_p99") >=
-                figure_of(figures, n, "2 receivers SCHED_OTHER", "latency_p50"));
+    assert_true(figure_of(figures, n, "2 receivers SCHED_OTHER 500/s", "offered_rate") > 250);
+    assert_true(figure_of(figures, n, "2 receivers SCHED_OTHER 500/s", "receiver1_rate") > 100);
+    assert_true(figure_of(figures, n, "2 receivers SCHED_OTHER 500/s", "receiver2_rate") > 100);
+    assert_true(figure_of(figures, n, "2 receivers SCHED_OTHER 500/s", "nic_drops") == 0);
+    assert_true(figure_of(figures, n, "2 receivers SCHED_OTHER 500/s", "socket_drops") == 0);
+    assert_true(figure_of(figures, n, "2 receivers SCHED_OTHER 500/s", "latency_p50") > 0);
+    assert_true(figure_of(figures, n, "2 receivers SCHED_OTHER 500/s", "latency_p99") >=
+                figure_of(figures, n, "2 receivers SCHED_OTHER 500/s", "latency_p50"));
     assert_int_equal(remove_dir(dir), 1); /* no temporary file is left */
 }
 
