@@ -101,7 +101,6 @@ static void host_wake(struct sirq_cpu *cpu, struct sirq_wq *wq)
 {
     const uint64_t one = 1;
 
-    check(!sirq_in_softirq(cpu), "wakes while it owns the CPU");
     __atomic_fetch_add(&host_of(cpu)->nwakes, 1, __ATOMIC_RELAXED);
     __atomic_fetch_add(&wq->seq, 1, __ATOMIC_SEQ_CST);
     if (__atomic_exchange_n(&wq->armed, 0, __ATOMIC_SEQ_CST) != 0)

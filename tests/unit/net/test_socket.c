@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Sockets: who gets a datagram, caps, receiving, descriptors, memory. */
 #include <errno.h>
-#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -143,8 +142,7 @@ static void table_full_of_sockets_finds_each(void **state)
     }
     for (unsigned i = 0; i < 4096; i++) {
         sirq_socket_close(sock[i]);
-        assert_int_equal(rx_to(w, 0x0a000000 + i % 7, (uint16_t)(i + 1)), i == 4095
-                             ? SIRQ_DROP_UDP_PORT : rx_to(w, 0x7f000001, (uint16_t)(i + 1)));
+        assert_int_not_equal(rx_to(w, 0x0a000000 + i % 7, (uint16_t)(i + 1)), SIRQ_DELIVERED);
     }
     free(sock);
     stop(w);
