@@ -14,10 +14,10 @@
 #define EBUSY 16
 #define ENOSPC 28
 
-#define SIRQ_BUG_ON(cpu, expr)                                                             \
-    do {                                                                                   \
-        if (__builtin_expect(!!(expr), 0))                                                 \
-            (cpu)->core->host->bug(#expr, __FILE__, __LINE__);                             \
+#define SIRQ_BUG_ON(cpu, expr)                                 \
+    do {                                                       \
+        if (__builtin_expect(!!(expr), 0))                     \
+            (cpu)->core->host->bug(#expr, __FILE__, __LINE__); \
     } while (0)
 
 /* The two halves of sirq_cpu.word. */

@@ -20,7 +20,7 @@
 #include <sirq/tasklet.h>
 
 #define TASKLET_SCHED UINT32_C(1)
-#define TASKLET_RUN   UINT32_C(2)
+#define TASKLET_RUN UINT32_C(2)
 
 enum { LIST_TASKLET, LIST_HI }; /* indexes of sirq_cpu.tasklets */
 

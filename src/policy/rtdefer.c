@@ -9,9 +9,8 @@
  */
 #include "policies.h"
 
-#define LONG_VECTORS                                                                        \
-    (SIRQ_BIT(SIRQ_NET_TX) | SIRQ_BIT(SIRQ_NET_RX) | SIRQ_BIT(SIRQ_BLOCK) |                \
-     SIRQ_BIT(SIRQ_IRQ_POLL))
+#define LONG_VECTORS \
+    (SIRQ_BIT(SIRQ_NET_TX) | SIRQ_BIT(SIRQ_NET_RX) | SIRQ_BIT(SIRQ_BLOCK) | SIRQ_BIT(SIRQ_IRQ_POLL))
 
 static uint32_t select(const struct sirq_view *view)
 {

@@ -3,9 +3,9 @@
 #include "policies.h"
 
 const struct sirq_policy *const sirq_policies[] = {
-    &sirq_policy_inline,    &sirq_policy_restart10, &sirq_policy_time2ms, &sirq_policy_resched,
-    &sirq_policy_looped,    &sirq_policy_ksoftirqd, &sirq_policy_rtdefer, &sirq_policy_threaded,
-    NULL,
+    &sirq_policy_inline,  &sirq_policy_restart10, &sirq_policy_time2ms,
+    &sirq_policy_resched, &sirq_policy_looped,    &sirq_policy_ksoftirqd,
+    &sirq_policy_rtdefer, &sirq_policy_threaded,  NULL,
 };
 
 static bool same(const char *a, const char *b)

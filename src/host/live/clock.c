@@ -73,12 +73,12 @@ static uint64_t cycles_ns(void)
 }
 #endif
 
-void live_clock_init(void)
+void sirq_host_clock_init(void)
 {
     pthread_once(&clock_once, calibrate);
 }
 
-uint64_t live_now_ns(const struct sirq_cpu *cpu)
+uint64_t sirq_host_now_ns(const struct sirq_cpu *cpu)
 {
     (void)cpu;
     return clock_mult != 0 ? cycles_ns() : monotonic_ns();
@@ -93,12 +93,12 @@ static void tick_cpu(struct live_cpu *lc, uint64_t now_ns)
     struct sirq_cpu *cpu = lc->cpu;
     bool running = __atomic_load_n(&cpu->run_start_ns, __ATOMIC_RELAXED) != 0;
 
-    if (running && live_others_runnable(lc))
+    if (running && sirq_host_others_runnable(lc))
         __atomic_store_n(&cpu->need_resched, 1, __ATOMIC_RELAXED);
     if (sirq_timer_next(cpu) <= now_ns / lc->live->core.tick_ns ||
         (!running && sirq_pending(cpu) != 0)) {
         __atomic_store_n(&lc->tick_due, 1, __ATOMIC_RELEASE);
-        live_kick(cpu);
+        sirq_host_kick(cpu);
     }
     sirq_watchdog(cpu, now_ns);
 }
@@ -109,12 +109,12 @@ static void *clock_main(void *arg)
     struct timespec tick = {.tv_nsec = (long)(live->core.tick_ns % 1000000000u),
                             .tv_sec = (time_t)(live->core.tick_ns / 1000000000u)};
 
-    while (live_futex_wait(&live->stop, 0, &tick) == -ETIMEDOUT ||
+    while (sirq_host_futex_wait(&live->stop, 0, &tick) == -ETIMEDOUT ||
            !__atomic_load_n(&live->stop, __ATOMIC_ACQUIRE)) {
         pthread_mutex_lock(&live->config_lock);
         for (unsigned i = 0; i < live->ncpus; i++)
             if (live->cpus[i].up)
-                tick_cpu(&live->cpus[i], live_now_ns(NULL));
+                tick_cpu(&live->cpus[i], sirq_host_now_ns(NULL));
         pthread_mutex_unlock(&live->config_lock);
     }
     return NULL;
@@ -134,11 +134,11 @@ static void place_clock(struct sirq_live *live)
         pthread_setaffinity_np(live->clock, sizeof(set), &set);
 }
 
-int live_clock_start(struct sirq_live *live)
+int sirq_host_clock_start(struct sirq_live *live)
 {
     const struct sirq_sched fifo = {.policy = SCHED_FIFO, .priority = 1};
     struct sched_param param = {.sched_priority = fifo.priority};
-    int ret = live_spawn(&live->clock, "sirq-clock", UINT32_MAX, clock_main, live);
+    int ret = sirq_host_spawn(&live->clock, "sirq-clock", UINT32_MAX, clock_main, live);
 
     if (ret != 0)
         return ret;
@@ -148,12 +148,12 @@ int live_clock_start(struct sirq_live *live)
     return 0;
 }
 
-void live_clock_stop(struct sirq_live *live)
+void sirq_host_clock_stop(struct sirq_live *live)
 {
     if (!live->clock_up)
         return;
     __atomic_store_n(&live->stop, 1, __ATOMIC_RELEASE);
-    live_futex_wake(&live->stop, 1);
+    sirq_host_futex_wake(&live->stop, 1);
     pthread_join(live->clock, NULL);
     live->clock_up = false;
 }

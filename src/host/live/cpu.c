@@ -24,8 +24,8 @@ static bool stopping(const struct live_cpu *lc)
  * Start a thread of the engine's own.  It begins with all signals blocked: the program's
  * signals are the program's.
  */
-int live_spawn(pthread_t *thread, const char *name, unsigned number, void *(*fn)(void *),
-               void *arg)
+int sirq_host_spawn(pthread_t *thread, const char *name, unsigned number, void *(*fn)(void *),
+                    void *arg)
 {
     sigset_t all, before;
     pthread_attr_t attr;
@@ -67,9 +67,9 @@ static void *ksoftirqd_main(void *arg)
     struct sirq_cpu *cpu = lc->cpu;
     unsigned drain = 0;
 
-    live_this_lc = lc;
+    sirq_host_this_lc = lc;
     __atomic_store_n(&lc->ksoftirqd_tid, gettid(), __ATOMIC_RELEASE);
-    live_futex_wake((uint32_t *)&lc->ksoftirqd_tid, 1);
+    sirq_host_futex_wake((uint32_t *)&lc->ksoftirqd_tid, 1);
     take_signals(lc);
     while (!stopping(lc) || drain < DRAIN_RUNS) {
         drain += stopping(lc);
@@ -79,7 +79,7 @@ static void *ksoftirqd_main(void *arg)
             break;
         if (sirq_ksoftirqd_sleep(cpu))
             while (__atomic_load_n(&cpu->ksoftirqd, __ATOMIC_SEQ_CST) == 0)
-                live_futex_wait(&cpu->ksoftirqd, 0, NULL);
+                sirq_host_futex_wait(&cpu->ksoftirqd, 0, NULL);
     }
     return NULL;
 }
@@ -93,9 +93,9 @@ static void irq_events(struct live_cpu *lc, const struct epoll_event *events, in
 
         if (bell && read(lc->doorbell, &rung, sizeof(rung)) < 0)
             continue;
-        if (lc->live->delivery == SIRQ_DELIVER_POLL && live_anyone_awake(lc))
+        if (lc->live->delivery == SIRQ_DELIVER_POLL && sirq_host_anyone_awake(lc))
             continue; /* left to its next safe point */
-        live_take_interrupts(lc, bell ? LIVE_NO_LINE : events[i].data.fd);
+        sirq_host_take_interrupts(lc, bell ? LIVE_NO_LINE : events[i].data.fd);
     }
 }
 
@@ -105,7 +105,7 @@ static void *irq_main(void *arg)
     struct epoll_event events[LIVE_MAX_LINES + 1];
     struct sched_param param = {.sched_priority = IRQ_THREAD_PRIORITY};
 
-    live_this_lc = lc;
+    sirq_host_this_lc = lc;
     if (sched_setscheduler(0, SCHED_FIFO, &param) != 0) /* as high as permitted */
         setpriority(PRIO_PROCESS, 0, -20);
     while (!stopping(lc)) {
@@ -129,7 +129,7 @@ static int start_irq_thread(struct live_cpu *lc)
     if (lc->epfd < 0 || lc->doorbell < 0 ||
         epoll_ctl(lc->epfd, EPOLL_CTL_ADD, lc->doorbell, &event) != 0)
         return -errno;
-    ret = live_spawn(&lc->irq_thread, "irq", lc->number, irq_main, lc);
+    ret = sirq_host_spawn(&lc->irq_thread, "irq", lc->number, irq_main, lc);
     if (ret != 0)
         return ret;
     CPU_ZERO(&set);
@@ -151,7 +151,7 @@ static void stop_ksoftirqd(struct live_cpu *lc)
 {
     __atomic_store_n(&lc->stop, 1, __ATOMIC_RELEASE);
     __atomic_store_n(&lc->cpu->ksoftirqd, 1, __ATOMIC_SEQ_CST);
-    live_futex_wake(&lc->cpu->ksoftirqd, 1);
+    sirq_host_futex_wake(&lc->cpu->ksoftirqd, 1);
     pthread_join(lc->ksoftirqd, NULL);
 }
 
@@ -160,24 +160,22 @@ static int start_ksoftirqd(struct live_cpu *lc, struct sirq_error *err)
     int ret;
 
     lc->ksoftirqd_tid = 0;
-    ret = live_spawn(&lc->ksoftirqd, "ksoftirqd", lc->number, ksoftirqd_main, lc);
+    ret = sirq_host_spawn(&lc->ksoftirqd, "ksoftirqd", lc->number, ksoftirqd_main, lc);
     if (ret != 0)
-        return sirq_fail(err, -ret, "ksoftirqd/%u: cannot start: %s", lc->number,
-                         strerror(-ret));
+        return sirq_fail(err, -ret, "ksoftirqd/%u: cannot start: %s", lc->number, strerror(-ret));
     while (__atomic_load_n(&lc->ksoftirqd_tid, __ATOMIC_ACQUIRE) == 0)
-        live_futex_wait((uint32_t *)&lc->ksoftirqd_tid, 0, NULL);
-    ret = live_pin(lc->ksoftirqd_tid, lc->number);
+        sirq_host_futex_wait((uint32_t *)&lc->ksoftirqd_tid, 0, NULL);
+    ret = sirq_host_pin(lc->ksoftirqd_tid, lc->number);
     if (ret != 0)
-        sirq_fail(err, -ret, "cpu %u: ksoftirqd cannot run there: %s", lc->number,
-                  strerror(-ret));
+        sirq_fail(err, -ret, "cpu %u: ksoftirqd cannot run there: %s", lc->number, strerror(-ret));
     else
-        ret = live_sched_set(lc->ksoftirqd_tid, &lc->ksoftirqd_sched, "ksoftirqd", err);
+        ret = sirq_host_sched_set(lc->ksoftirqd_tid, &lc->ksoftirqd_sched, "ksoftirqd", err);
     if (ret != 0)
         stop_ksoftirqd(lc);
     return ret;
 }
 
-int live_cpu_up(struct live_cpu *lc, struct sirq_error *err)
+int sirq_host_cpu_up(struct live_cpu *lc, struct sirq_error *err)
 {
     int ret;
 
@@ -199,7 +197,7 @@ int live_cpu_up(struct live_cpu *lc, struct sirq_error *err)
 }
 
 /* Its lines, timers and threads have been moved or are gone; what is pending is run. */
-void live_cpu_down(struct live_cpu *lc)
+void sirq_host_cpu_down(struct live_cpu *lc)
 {
     uint64_t one = 1;
 

@@ -46,7 +46,7 @@ static void call_line(struct live_cpu *lc, unsigned i, int fd)
  * One hard interrupt: the line with descriptor `fd`, all lines, or none of them (a kick),
  * and whatever else is due.  On the thread that is interrupted.
  */
-void live_take_interrupts(struct live_cpu *lc, int fd)
+void sirq_host_take_interrupts(struct live_cpu *lc, int fd)
 {
     struct sirq_cpu *cpu = lc->cpu;
 
@@ -63,7 +63,7 @@ void live_take_interrupts(struct live_cpu *lc, int fd)
     sirq_hardirq_exit(cpu);
 }
 
-void live_safe_point(struct sirq_cpu *cpu)
+void sirq_host_safe_point(struct sirq_cpu *cpu)
 {
     struct live_cpu *lc = live_of(cpu);
     bool due = __atomic_load_n(&lc->kicked, __ATOMIC_RELAXED);
@@ -76,31 +76,31 @@ void live_safe_point(struct sirq_cpu *cpu)
         due = irq != NULL && irq->pending(irq->data);
     }
     if (due)
-        live_take_interrupts(lc, LIVE_ALL_LINES);
+        sirq_host_take_interrupts(lc, LIVE_ALL_LINES);
 }
 
 void sirq_live_poll(struct sirq_live *live)
 {
-    struct sirq_cpu *cpu = live_this_cpu(&live->core);
+    struct sirq_cpu *cpu = sirq_host_this_cpu(&live->core);
 
     if (cpu != NULL)
-        live_safe_point(cpu);
+        sirq_host_safe_point(cpu);
 }
 
 /* ---- signal delivery ---------------------------------------------------------------- */
 
 static void on_signal(int signo, siginfo_t *info, void *ucontext)
 {
-    struct live_cpu *lc = live_this_lc;
+    struct live_cpu *lc = sirq_host_this_lc;
     int saved_errno = errno;
 
     (void)ucontext;
     if (lc == NULL)
-        return; /* came late, after unregistering: the rescan there has seen to it */
+        return;         /* came late, after unregistering: the rescan there has seen to it */
     if (signo == SIGIO) /* the kernel's queue of real-time signals was full */
-        live_take_interrupts(lc, LIVE_ALL_LINES);
+        sirq_host_take_interrupts(lc, LIVE_ALL_LINES);
     else
-        live_take_interrupts(lc, info->si_code > 0 ? info->si_fd : LIVE_NO_LINE);
+        sirq_host_take_interrupts(lc, info->si_code > 0 ? info->si_fd : LIVE_NO_LINE);
     errno = saved_errno;
 }
 
@@ -115,22 +115,22 @@ static void change_mask(const struct live_cpu *lc, int how)
 
 /*
  * The handler runs with its signal blocked, so that interrupts do not nest.  A run that
- * goes on after its first pass lets them in; two system calls a pass are then small
- * beside the pass.
+ * goes on after its first pass lets them in until it ends: two system calls a run, and
+ * none at light load, where a run is one short pass.
  */
-void live_irq_enable(struct sirq_cpu *cpu, unsigned pass)
+void sirq_host_irq_enable(struct sirq_cpu *cpu, unsigned pass)
 {
-    if (pass > 0 && live_of(cpu)->live->delivery == SIRQ_DELIVER_SIGNAL)
+    if (pass == 1 && live_of(cpu)->live->delivery == SIRQ_DELIVER_SIGNAL)
         change_mask(live_of(cpu), SIG_UNBLOCK);
 }
 
-void live_irq_disable(struct sirq_cpu *cpu, unsigned pass)
+void sirq_host_irq_disable(struct sirq_cpu *cpu, unsigned passes)
 {
-    if (pass > 0 && live_of(cpu)->live->delivery == SIRQ_DELIVER_SIGNAL)
+    if (passes > 1 && live_of(cpu)->live->delivery == SIRQ_DELIVER_SIGNAL)
         change_mask(live_of(cpu), SIG_BLOCK);
 }
 
-int live_signals_install(struct sirq_live *live)
+int sirq_host_signals_install(struct sirq_live *live)
 {
     struct sigaction action = {.sa_sigaction = on_signal,
                                .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
@@ -146,7 +146,7 @@ int live_signals_install(struct sirq_live *live)
     return 0;
 }
 
-void live_signals_restore(struct sirq_live *live)
+void sirq_host_signals_restore(struct sirq_live *live)
 {
     if (live->delivery != SIRQ_DELIVER_SIGNAL)
         return;
@@ -156,7 +156,7 @@ void live_signals_restore(struct sirq_live *live)
 
 /* ---- sending ------------------------------------------------------------------------ */
 
-void live_kick(struct sirq_cpu *cpu)
+void sirq_host_kick(struct sirq_cpu *cpu)
 {
     struct live_cpu *lc = live_of(cpu);
     uint64_t one = 1;
@@ -166,7 +166,7 @@ void live_kick(struct sirq_cpu *cpu)
     if (lc->live->delivery == SIRQ_DELIVER_SIGNAL)
         syscall(SYS_tgkill, getpid(), __atomic_load_n(&lc->target, __ATOMIC_ACQUIRE),
                 lc->live->signo);
-    else if (lc->live->delivery == SIRQ_DELIVER_THREAD || !live_anyone_awake(lc))
+    else if (lc->live->delivery == SIRQ_DELIVER_THREAD || !sirq_host_anyone_awake(lc))
         if (write(lc->doorbell, &one, sizeof(one)) < 0)
             __atomic_store_n(&lc->kicked, 0, __ATOMIC_RELEASE);
 }
@@ -197,7 +197,7 @@ static uint32_t choose_target(const struct live_cpu *lc)
     return asleep != 0 ? asleep : (uint32_t)lc->ksoftirqd_tid;
 }
 
-void live_retarget(struct live_cpu *lc)
+void sirq_host_retarget(struct live_cpu *lc)
 {
     uint32_t target;
 
@@ -232,7 +232,7 @@ static int line_epoll(struct live_cpu *lc, struct sirq_irq *irq, int op, bool on
     return epoll_ctl(lc->epfd, op, irq->fd, &event);
 }
 
-void live_irq_mask(struct sirq_irq *irq)
+void sirq_host_irq_mask(struct sirq_irq *irq)
 {
     struct live_cpu *lc = irq->cpu == NULL ? NULL : live_of(irq->cpu);
 
@@ -243,7 +243,7 @@ void live_irq_mask(struct sirq_irq *irq)
     /* irq/N: one shot has masked it already */
 }
 
-void live_irq_unmask(struct sirq_irq *irq)
+void sirq_host_irq_unmask(struct sirq_irq *irq)
 {
     struct live_cpu *lc = irq->cpu == NULL ? NULL : live_of(irq->cpu);
 
@@ -305,7 +305,7 @@ static void remove_line(struct live_cpu *lc, struct sirq_irq *irq)
             __atomic_store_n(&lc->lines[i], NULL, __ATOMIC_SEQ_CST);
     pthread_mutex_unlock(&lc->retarget_lock);
     while (__atomic_load_n(&lc->handlers, __ATOMIC_SEQ_CST) != 0)
-        live_relax(lc->cpu);
+        sirq_host_relax(lc->cpu);
     irq->cpu = NULL;
 }
 
@@ -313,7 +313,7 @@ static void remove_line(struct live_cpu *lc, struct sirq_irq *irq)
 static void rescan(struct live_cpu *lc)
 {
     __atomic_store_n(&lc->rescan, 1, __ATOMIC_RELEASE);
-    live_kick(lc->cpu);
+    sirq_host_kick(lc->cpu);
 }
 
 int sirq_live_irq_request(struct sirq_live *live, unsigned cpu, struct sirq_irq *irq,
@@ -325,8 +325,8 @@ int sirq_live_irq_request(struct sirq_live *live, unsigned cpu, struct sirq_irq 
     pthread_mutex_lock(&live->config_lock);
     found = sirq_live_cpu(live, cpu);
     if (found == NULL)
-        ret = sirq_fail(err, EINVAL, "cpu %u: not one of the engine's CPUs: add it to the set",
-                        cpu);
+        ret =
+            sirq_fail(err, EINVAL, "cpu %u: not one of the engine's CPUs: add it to the set", cpu);
     else if ((ret = add_line(live_of(found), irq)) != 0)
         sirq_fail(err, -ret, "interrupt: cannot be delivered to cpu %u: %s", cpu,
                   ret == -ENOSPC ? "16 lines are the most one CPU takes" : strerror(-ret));
@@ -343,7 +343,7 @@ void sirq_live_irq_free(struct sirq_live *live, struct sirq_irq *irq)
 }
 
 /* The lines of a CPU that is given away; config_lock is held. */
-void live_lines_move(struct live_cpu *from, struct live_cpu *to)
+void sirq_host_lines_move(struct live_cpu *from, struct live_cpu *to)
 {
     for (unsigned i = 0; i < LIVE_MAX_LINES; i++) {
         struct sirq_irq *irq = from->lines[i];
@@ -352,7 +352,7 @@ void live_lines_move(struct live_cpu *from, struct live_cpu *to)
             continue;
         remove_line(from, irq);
         if (add_line(to, irq) == 0)
-            live_irq_unmask(irq);
+            sirq_host_irq_unmask(irq);
     }
     rescan(to);
 }

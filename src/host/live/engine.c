@@ -40,23 +40,23 @@ static void bug(const char *expr, const char *file, int line)
 }
 
 static const struct sirq_host live_host = {
-    .now_ns = live_now_ns,
-    .ctx = live_ctx,
-    .this_cpu = live_this_cpu,
-    .bh_lock = live_bh_lock,
-    .bh_unlock = live_bh_unlock,
-    .wake_ksoftirqd = live_wake_ksoftirqd,
-    .kick = live_kick,
-    .wait = live_wait,
-    .wake_preempts = live_wake_preempts,
-    .wake = live_wake,
-    .irq_enable = live_irq_enable,
-    .irq_disable = live_irq_disable,
-    .safe_point = live_safe_point,
-    .irq_mask = live_irq_mask,
-    .irq_unmask = live_irq_unmask,
-    .resched = live_resched,
-    .relax = live_relax,
+    .now_ns = sirq_host_now_ns,
+    .ctx = sirq_host_ctx,
+    .this_cpu = sirq_host_this_cpu,
+    .bh_lock = sirq_host_bh_lock,
+    .bh_unlock = sirq_host_bh_unlock,
+    .wake_ksoftirqd = sirq_host_wake_ksoftirqd,
+    .kick = sirq_host_kick,
+    .wait = sirq_host_wait,
+    .wake_preempts = sirq_host_wake_preempts,
+    .wake = sirq_host_wake,
+    .irq_enable = sirq_host_irq_enable,
+    .irq_disable = sirq_host_irq_disable,
+    .safe_point = sirq_host_safe_point,
+    .irq_mask = sirq_host_irq_mask,
+    .irq_unmask = sirq_host_irq_unmask,
+    .resched = sirq_host_resched,
+    .relax = sirq_host_relax,
     .report = report,
     .bug = bug,
 };
@@ -113,8 +113,8 @@ static int check_config(const struct sirq_live_config *config, const cpu_set_t *
     if (config->max_threads > 1024)
         return sirq_fail(err, EINVAL, "max_threads %u: at most 1024", config->max_threads);
     if (config->signo != 0 && (config->signo < SIGRTMIN || config->signo > SIGRTMAX))
-        return sirq_fail(err, EINVAL, "signo %d: give a real-time signal, %d to %d",
-                         config->signo, SIGRTMIN, SIGRTMAX);
+        return sirq_fail(err, EINVAL, "signo %d: give a real-time signal, %d to %d", config->signo,
+                         SIGRTMIN, SIGRTMAX);
     for (unsigned cpu = 0; config->cpus != NULL && cpu < CPU_SETSIZE; cpu++)
         if (CPU_ISSET(cpu, config->cpus)) {
             int ret = check_cpu(cpu, allowed, err);
@@ -124,7 +124,7 @@ static int check_config(const struct sirq_live_config *config, const cpu_set_t *
         }
     if (config->cpus != NULL && CPU_COUNT(config->cpus) == 0)
         return sirq_fail(err, EINVAL, "cpus: the set is empty: give at least one");
-    return live_sched_check(&config->ksoftirqd, "ksoftirqd", err);
+    return sirq_host_sched_check(&config->ksoftirqd, "ksoftirqd", err);
 }
 
 static void *take(struct sirq_live *live, size_t n, size_t size, size_t align)
@@ -232,7 +232,7 @@ static int prepare(struct sirq_live *live, const struct sirq_live_config *config
     pi_mutex(&live->config_lock);
     if ((ret = take_memory(live)) != 0)
         return ret;
-    live_clock_init();
+    sirq_host_clock_init();
     ret = sirq_core_init(&live->core, live->core_cpus, live->ncpus,
                          config->hz != 0 ? config->hz : 250, &live_host, live);
     if (ret != 0)
@@ -247,27 +247,27 @@ static int prepare(struct sirq_live *live, const struct sirq_live_config *config
 
 static void all_down(struct sirq_live *live)
 {
-    live_clock_stop(live);
+    sirq_host_clock_stop(live);
     for (unsigned i = 0; live->cpus != NULL && i < live->ncpus; i++)
         if (live->cpus[i].up)
-            live_cpu_down(&live->cpus[i]);
+            sirq_host_cpu_down(&live->cpus[i]);
 }
 
 static int bring_up(struct sirq_live *live, const cpu_set_t *cpus, struct sirq_error *err)
 {
-    int ret = live_signals_install(live);
+    int ret = sirq_host_signals_install(live);
 
     if (ret != 0)
         return sirq_fail(err, -ret, "signal %d: cannot be handled: %s", live->signo,
                          strerror(-ret));
     for (unsigned i = 0; ret == 0 && i < live->ncpus; i++)
         if (CPU_ISSET(live->cpus[i].number, cpus))
-            ret = live_cpu_up(&live->cpus[i], err);
-    if (ret == 0 && (ret = live_clock_start(live)) != 0)
+            ret = sirq_host_cpu_up(&live->cpus[i], err);
+    if (ret == 0 && (ret = sirq_host_clock_start(live)) != 0)
         sirq_fail(err, -ret, "clock thread: cannot start: %s", strerror(-ret));
     if (ret != 0) {
         all_down(live);
-        live_signals_restore(live);
+        sirq_host_signals_restore(live);
     }
     return ret;
 }
@@ -321,7 +321,7 @@ void sirq_live_stop(struct sirq_live *live)
     if (live == NULL)
         return;
     all_down(live);
-    live_signals_restore(live);
+    sirq_host_signals_restore(live);
     free_memory(live);
     __atomic_store_n(&running, 0, __ATOMIC_RELEASE);
 }
@@ -339,9 +339,8 @@ int sirq_live_cpu_add(struct sirq_live *live, unsigned cpu, struct sirq_error *e
                          "started",
                          cpu);
     pthread_mutex_lock(&live->config_lock);
-    ret = live->cpus[index].up
-              ? sirq_fail(err, EBUSY, "cpu %u: the engine has it already", cpu)
-              : live_cpu_up(&live->cpus[index], err);
+    ret = live->cpus[index].up ? sirq_fail(err, EBUSY, "cpu %u: the engine has it already", cpu)
+                               : sirq_host_cpu_up(&live->cpus[index], err);
     pthread_mutex_unlock(&live->config_lock);
     return ret;
 }
@@ -375,14 +374,13 @@ int sirq_live_cpu_remove(struct sirq_live *live, unsigned cpu, struct sirq_error
     if (found == NULL) {
         ret = sirq_fail(err, EINVAL, "cpu %u: not one of the engine's CPUs", cpu);
     } else if (heir == NULL) {
-        ret = sirq_fail(err, EBUSY, "cpu %u: is the engine's last: stop the engine instead",
-                        cpu);
+        ret = sirq_fail(err, EBUSY, "cpu %u: is the engine's last: stop the engine instead", cpu);
     } else {
         lc = live_of(found);
-        live_threads_move(lc, heir);
-        live_retarget(heir);
-        live_lines_move(lc, heir);
-        live_cpu_down(lc);
+        sirq_host_threads_move(lc, heir);
+        sirq_host_retarget(heir);
+        sirq_host_lines_move(lc, heir);
+        sirq_host_cpu_down(lc);
         move_timers(lc->cpu, heir->cpu);
     }
     pthread_mutex_unlock(&live->config_lock);
@@ -392,15 +390,16 @@ int sirq_live_cpu_remove(struct sirq_live *live, unsigned cpu, struct sirq_error
 int sirq_live_ksoftirqd_sched(struct sirq_live *live, unsigned cpu, const struct sirq_sched *sched,
                               struct sirq_error *err)
 {
-    int ret = live_sched_check(sched, "ksoftirqd", err);
+    int ret = sirq_host_sched_check(sched, "ksoftirqd", err);
     struct sirq_cpu *found;
 
     if (ret != 0)
         return ret;
     pthread_mutex_lock(&live->config_lock);
     found = sirq_live_cpu(live, cpu);
-    ret = found == NULL ? sirq_fail(err, EINVAL, "cpu %u: not one of the engine's CPUs", cpu)
-                        : live_sched_set(live_of(found)->ksoftirqd_tid, sched, "ksoftirqd", err);
+    ret = found == NULL
+              ? sirq_fail(err, EINVAL, "cpu %u: not one of the engine's CPUs", cpu)
+              : sirq_host_sched_set(live_of(found)->ksoftirqd_tid, sched, "ksoftirqd", err);
     if (ret == 0)
         live_of(found)->ksoftirqd_sched = *sched;
     pthread_mutex_unlock(&live->config_lock);
@@ -424,8 +423,7 @@ int sirq_live_usage(struct sirq_live *live, unsigned cpu, struct sirq_live_usage
     if (found == NULL)
         return -EINVAL;
     out->ksoftirqd_ns = thread_cpu_ns(live_of(found)->ksoftirqd);
-    out->irq_thread_ns = live->delivery == SIRQ_DELIVER_SIGNAL
-                             ? 0
-                             : thread_cpu_ns(live_of(found)->irq_thread);
+    out->irq_thread_ns =
+        live->delivery == SIRQ_DELIVER_SIGNAL ? 0 : thread_cpu_ns(live_of(found)->irq_thread);
     return 0;
 }

@@ -57,13 +57,13 @@ struct live_cpu {
     pthread_t ksoftirqd, irq_thread;
     pid_t ksoftirqd_tid;
     struct sirq_sched ksoftirqd_sched;
-    uint32_t stop;        /* __atomic */
-    uint32_t target;      /* __atomic: tid that takes this CPU's interrupts */
-    uint32_t kicked;      /* __atomic: an interrupt is under way, see deliver.c */
-    uint32_t tick_due;    /* __atomic */
-    uint32_t rescan;      /* __atomic: look at every line, a signal may have been lost */
-    uint32_t handlers;    /* __atomic: contexts inside take_interrupts() */
-    uint32_t nthreads;    /* __atomic: registered here */
+    uint32_t stop;     /* __atomic */
+    uint32_t target;   /* __atomic: tid that takes this CPU's interrupts */
+    uint32_t kicked;   /* __atomic: an interrupt is under way, see deliver.c */
+    uint32_t tick_due; /* __atomic */
+    uint32_t rescan;   /* __atomic: look at every line, a signal may have been lost */
+    uint32_t handlers; /* __atomic: contexts inside take_interrupts() */
+    uint32_t nthreads; /* __atomic: registered here */
     pthread_mutex_t retarget_lock;
     struct sirq_irq *lines[LIVE_MAX_LINES]; /* __atomic */
     int epfd, doorbell; /* irq/N: epoll set and eventfd; -1 under signal delivery */
@@ -98,61 +98,62 @@ static inline struct live_cpu *live_of(const struct sirq_cpu *cpu)
 }
 
 /* thread.c: who am I */
-extern __thread struct live_cpu *live_this_lc __attribute__((tls_model("initial-exec")));
-extern __thread struct live_thread *live_this_thread __attribute__((tls_model("initial-exec")));
-struct sirq_ctx *live_ctx(void);
-struct sirq_cpu *live_this_cpu(struct sirq_core *core);
-void live_thread_asleep(struct live_thread *thread);
-void live_thread_awake(struct live_thread *thread);
-void live_thread_queued(struct live_thread *thread);
-bool live_others_runnable(const struct live_cpu *lc);
-bool live_anyone_awake(const struct live_cpu *lc);
-void live_threads_move(struct live_cpu *from, struct live_cpu *to);
+extern __thread struct live_cpu *sirq_host_this_lc __attribute__((tls_model("initial-exec")));
+extern __thread struct live_thread *sirq_host_this_thread
+    __attribute__((tls_model("initial-exec")));
+struct sirq_ctx *sirq_host_ctx(void);
+struct sirq_cpu *sirq_host_this_cpu(struct sirq_core *core);
+void sirq_host_thread_asleep(struct live_thread *thread);
+void sirq_host_thread_awake(struct live_thread *thread);
+void sirq_host_thread_queued(struct live_thread *thread);
+bool sirq_host_others_runnable(const struct live_cpu *lc);
+bool sirq_host_anyone_awake(const struct live_cpu *lc);
+void sirq_host_threads_move(struct live_cpu *from, struct live_cpu *to);
 
 /* sched.c */
-int live_sched_check(const struct sirq_sched *sched, const char *who, struct sirq_error *err);
-int live_sched_set(pid_t tid, const struct sirq_sched *sched, const char *who,
-                   struct sirq_error *err);
-int live_sched_get(pid_t tid, struct sirq_sched *sched);
-int live_pin(pid_t tid, unsigned cpu);
+int sirq_host_sched_check(const struct sirq_sched *sched, const char *who, struct sirq_error *err);
+int sirq_host_sched_set(pid_t tid, const struct sirq_sched *sched, const char *who,
+                        struct sirq_error *err);
+int sirq_host_sched_get(pid_t tid, struct sirq_sched *sched);
+int sirq_host_pin(pid_t tid, unsigned cpu);
 
 /* wait.c: host table entries */
-void live_bh_lock(struct sirq_cpu *cpu, struct sirq_ctx *ctx);
-void live_bh_unlock(struct sirq_cpu *cpu, struct sirq_ctx *ctx);
-int live_wait(struct sirq_cpu *cpu, struct sirq_wq *wq, uint32_t seq, int64_t timeout_ns);
-void live_wake(struct sirq_cpu *cpu, struct sirq_wq *wq);
-bool live_wake_preempts(struct sirq_cpu *cpu, const struct sirq_wq *wq);
-void live_wake_ksoftirqd(struct sirq_cpu *cpu);
-void live_resched(struct sirq_cpu *cpu, enum sirq_entry entry);
-void live_relax(struct sirq_cpu *cpu);
-long live_futex_wait(uint32_t *word, uint32_t value, const struct timespec *timeout);
-long live_futex_wake(uint32_t *word, int n);
+void sirq_host_bh_lock(struct sirq_cpu *cpu, struct sirq_ctx *ctx);
+void sirq_host_bh_unlock(struct sirq_cpu *cpu, struct sirq_ctx *ctx);
+int sirq_host_wait(struct sirq_cpu *cpu, struct sirq_wq *wq, uint32_t seq, int64_t timeout_ns);
+void sirq_host_wake(struct sirq_cpu *cpu, struct sirq_wq *wq);
+bool sirq_host_wake_preempts(struct sirq_cpu *cpu, const struct sirq_wq *wq);
+void sirq_host_wake_ksoftirqd(struct sirq_cpu *cpu);
+void sirq_host_resched(struct sirq_cpu *cpu, enum sirq_entry entry);
+void sirq_host_relax(struct sirq_cpu *cpu);
+long sirq_host_futex_wait(uint32_t *word, uint32_t value, const struct timespec *timeout);
+long sirq_host_futex_wake(uint32_t *word, int n);
 
 /* deliver.c */
 #define LIVE_ALL_LINES (-1) /* instead of a descriptor */
 #define LIVE_NO_LINE (-2)
-int live_signals_install(struct sirq_live *live);
-void live_signals_restore(struct sirq_live *live);
-void live_kick(struct sirq_cpu *cpu);
-void live_irq_enable(struct sirq_cpu *cpu, unsigned pass);
-void live_irq_disable(struct sirq_cpu *cpu, unsigned pass);
-void live_irq_mask(struct sirq_irq *irq);
-void live_irq_unmask(struct sirq_irq *irq);
-void live_safe_point(struct sirq_cpu *cpu);
-void live_take_interrupts(struct live_cpu *lc, int fd);
-void live_retarget(struct live_cpu *lc);
-void live_lines_move(struct live_cpu *from, struct live_cpu *to);
+int sirq_host_signals_install(struct sirq_live *live);
+void sirq_host_signals_restore(struct sirq_live *live);
+void sirq_host_kick(struct sirq_cpu *cpu);
+void sirq_host_irq_enable(struct sirq_cpu *cpu, unsigned pass);
+void sirq_host_irq_disable(struct sirq_cpu *cpu, unsigned passes);
+void sirq_host_irq_mask(struct sirq_irq *irq);
+void sirq_host_irq_unmask(struct sirq_irq *irq);
+void sirq_host_safe_point(struct sirq_cpu *cpu);
+void sirq_host_take_interrupts(struct live_cpu *lc, int fd);
+void sirq_host_retarget(struct live_cpu *lc);
+void sirq_host_lines_move(struct live_cpu *from, struct live_cpu *to);
 
 /* cpu.c */
-int live_cpu_up(struct live_cpu *lc, struct sirq_error *err);
-void live_cpu_down(struct live_cpu *lc);
-int live_spawn(pthread_t *thread, const char *name, unsigned number, void *(*fn)(void *),
-               void *arg);
+int sirq_host_cpu_up(struct live_cpu *lc, struct sirq_error *err);
+void sirq_host_cpu_down(struct live_cpu *lc);
+int sirq_host_spawn(pthread_t *thread, const char *name, unsigned number, void *(*fn)(void *),
+                    void *arg);
 
 /* clock.c */
-uint64_t live_now_ns(const struct sirq_cpu *cpu);
-void live_clock_init(void);
-int live_clock_start(struct sirq_live *live);
-void live_clock_stop(struct sirq_live *live);
+uint64_t sirq_host_now_ns(const struct sirq_cpu *cpu);
+void sirq_host_clock_init(void);
+int sirq_host_clock_start(struct sirq_live *live);
+void sirq_host_clock_stop(struct sirq_live *live);
 
 #endif

@@ -10,16 +10,22 @@
 static const char *class_name(int policy)
 {
     switch (policy) {
-    case SCHED_OTHER: return "SCHED_OTHER";
-    case SCHED_BATCH: return "SCHED_BATCH";
-    case SCHED_IDLE: return "SCHED_IDLE";
-    case SCHED_FIFO: return "SCHED_FIFO";
-    case SCHED_RR: return "SCHED_RR";
-    default: return NULL;
+    case SCHED_OTHER:
+        return "SCHED_OTHER";
+    case SCHED_BATCH:
+        return "SCHED_BATCH";
+    case SCHED_IDLE:
+        return "SCHED_IDLE";
+    case SCHED_FIFO:
+        return "SCHED_FIFO";
+    case SCHED_RR:
+        return "SCHED_RR";
+    default:
+        return NULL;
     }
 }
 
-int live_sched_check(const struct sirq_sched *sched, const char *who, struct sirq_error *err)
+int sirq_host_sched_check(const struct sirq_sched *sched, const char *who, struct sirq_error *err)
 {
     bool rt = sched->policy == SCHED_FIFO || sched->policy == SCHED_RR;
 
@@ -30,15 +36,15 @@ int live_sched_check(const struct sirq_sched *sched, const char *who, struct sir
         return sirq_fail(err, EINVAL, "%s: priority %d: %s takes 1 to 99", who, sched->priority,
                          class_name(sched->policy));
     if (!rt && sched->priority != 0)
-        return sirq_fail(err, EINVAL, "%s: priority %d: %s has none, give 0", who,
-                         sched->priority, class_name(sched->policy));
+        return sirq_fail(err, EINVAL, "%s: priority %d: %s has none, give 0", who, sched->priority,
+                         class_name(sched->policy));
     if (sched->nice < -20 || sched->nice > 19)
         return sirq_fail(err, EINVAL, "%s: nice %d: give -20 to 19", who, sched->nice);
     return 0;
 }
 
-int live_sched_set(pid_t tid, const struct sirq_sched *sched, const char *who,
-                   struct sirq_error *err)
+int sirq_host_sched_set(pid_t tid, const struct sirq_sched *sched, const char *who,
+                        struct sirq_error *err)
 {
     struct sched_param param = {.sched_priority = sched->priority};
 
@@ -55,7 +61,7 @@ int live_sched_set(pid_t tid, const struct sirq_sched *sched, const char *who,
     return 0;
 }
 
-int live_sched_get(pid_t tid, struct sirq_sched *sched)
+int sirq_host_sched_get(pid_t tid, struct sirq_sched *sched)
 {
     struct sched_param param;
 
@@ -67,7 +73,7 @@ int live_sched_get(pid_t tid, struct sirq_sched *sched)
     return 0;
 }
 
-int live_pin(pid_t tid, unsigned cpu)
+int sirq_host_pin(pid_t tid, unsigned cpu)
 {
     cpu_set_t set;
 

@@ -3,7 +3,7 @@
  * Application threads the engine knows: registration, who is awake, what they used.
  *
  * The engine learns that a registered thread sleeps only when it does so inside the
- * library (live_wait).  A thread that sleeps elsewhere counts as awake: it may be chosen
+ * library (sirq_host_wait).  A thread that sleeps elsewhere counts as awake: it may be chosen
  * as the target of an interrupt, which then interrupts its sleep; that is correct, only
  * slower.
  */
@@ -19,8 +19,8 @@
 #include <time.h>
 #include <unistd.h>
 
-__thread struct live_cpu *live_this_lc __attribute__((tls_model("initial-exec")));
-__thread struct live_thread *live_this_thread __attribute__((tls_model("initial-exec")));
+__thread struct live_cpu *sirq_host_this_lc __attribute__((tls_model("initial-exec")));
+__thread struct live_thread *sirq_host_this_thread __attribute__((tls_model("initial-exec")));
 static __thread struct sirq_ctx this_ctx __attribute__((tls_model("initial-exec")));
 
 /* See sirq_live_thread_usage(): what was seen at the last call. */
@@ -28,20 +28,20 @@ static __thread struct {
     uint64_t cpu_ns, delay_ns, wall_softirq_ns, softirq_ns;
 } seen __attribute__((tls_model("initial-exec")));
 
-struct sirq_ctx *live_ctx(void)
+struct sirq_ctx *sirq_host_ctx(void)
 {
     if (__builtin_expect(this_ctx.token == 0, 0))
         this_ctx.token = (uint32_t)gettid();
     return &this_ctx;
 }
 
-struct sirq_cpu *live_this_cpu(struct sirq_core *core)
+struct sirq_cpu *sirq_host_this_cpu(struct sirq_core *core)
 {
     struct sirq_live *live = core->host_data;
     int number;
 
-    if (live_this_thread != NULL && !live_this_thread->floating)
-        return live_this_thread->lc->cpu;
+    if (sirq_host_this_thread != NULL && !sirq_host_this_thread->floating)
+        return sirq_host_this_thread->lc->cpu;
     number = sched_getcpu();
     return number < 0 ? NULL : sirq_live_cpu(live, (unsigned)number);
 }
@@ -50,7 +50,8 @@ struct sirq_cpu *live_this_cpu(struct sirq_core *core)
 
 static void rt_count(struct live_thread *thread, bool runnable)
 {
-    if (!thread->rt || __atomic_exchange_n(&thread->rt_counted, runnable, __ATOMIC_ACQ_REL) == runnable)
+    if (!thread->rt ||
+        __atomic_exchange_n(&thread->rt_counted, runnable, __ATOMIC_ACQ_REL) == runnable)
         return;
     __atomic_add_fetch(&thread->lc->cpu->rt_tasks, runnable ? 1u : -1u, __ATOMIC_RELAXED);
 }
@@ -60,28 +61,28 @@ static bool awake(const struct live_thread *thread)
     return __atomic_load_n(&thread->state, __ATOMIC_SEQ_CST) == LIVE_AWAKE;
 }
 
-void live_thread_asleep(struct live_thread *thread)
+void sirq_host_thread_asleep(struct live_thread *thread)
 {
     struct live_cpu *lc = thread->lc;
 
     __atomic_store_n(&thread->state, LIVE_ASLEEP, __ATOMIC_SEQ_CST);
     rt_count(thread, false);
     if (__atomic_load_n(&lc->nthreads, __ATOMIC_RELAXED) > 1)
-        live_retarget(lc);
+        sirq_host_retarget(lc);
 }
 
-void live_thread_awake(struct live_thread *thread)
+void sirq_host_thread_awake(struct live_thread *thread)
 {
     struct live_cpu *lc = thread->lc;
 
     __atomic_store_n(&thread->state, LIVE_AWAKE, __ATOMIC_RELEASE);
     rt_count(thread, true);
     if (__atomic_load_n(&lc->nthreads, __ATOMIC_RELAXED) > 1)
-        live_retarget(lc);
+        sirq_host_retarget(lc);
 }
 
 /* It was woken and will run: to the policy an RT task counts from here on. */
-void live_thread_queued(struct live_thread *thread)
+void sirq_host_thread_queued(struct live_thread *thread)
 {
     if (__atomic_load_n(&thread->state, __ATOMIC_ACQUIRE) != LIVE_FREE)
         rt_count(thread, true);
@@ -97,12 +98,12 @@ static unsigned count_awake(const struct live_cpu *lc)
     return n;
 }
 
-bool live_anyone_awake(const struct live_cpu *lc)
+bool sirq_host_anyone_awake(const struct live_cpu *lc)
 {
     return __atomic_load_n(&lc->nthreads, __ATOMIC_RELAXED) > 0 && count_awake(lc) > 0;
 }
 
-bool live_others_runnable(const struct live_cpu *lc)
+bool sirq_host_others_runnable(const struct live_cpu *lc)
 {
     return count_awake(lc) + (__atomic_load_n(&lc->cpu->ksoftirqd, __ATOMIC_RELAXED) != 0) > 1;
 }
@@ -124,7 +125,7 @@ static struct live_thread *claim(struct sirq_live *live)
 static void remember(struct live_thread *thread)
 {
     pthread_getaffinity_np(pthread_self(), sizeof(cpu_set_t), &thread->before.affinity);
-    live_sched_get(thread->tid, &thread->before.sched);
+    sirq_host_sched_get(thread->tid, &thread->before.sched);
     sigaltstack(NULL, &thread->before.altstack);
     pthread_sigmask(SIG_SETMASK, NULL, &thread->before.mask);
 }
@@ -142,7 +143,7 @@ static void restore(struct live_thread *thread)
         ; /* what was meant for this thread is found by the rescan */
     sigaltstack(&thread->before.altstack, NULL);
     pthread_sigmask(SIG_SETMASK, &thread->before.mask, NULL);
-    live_sched_set(thread->tid, &thread->before.sched, "thread", NULL);
+    sirq_host_sched_set(thread->tid, &thread->before.sched, "thread", NULL);
     pthread_setaffinity_np(pthread_self(), sizeof(cpu_set_t), &thread->before.affinity);
 }
 
@@ -184,9 +185,9 @@ int sirq_live_thread_register(struct sirq_live *live, int cpu, const struct sirq
     struct live_cpu *lc;
     int ret = 0;
 
-    if (live_this_thread != NULL)
+    if (sirq_host_this_thread != NULL)
         return sirq_fail(err, EBUSY, "thread: already registered: unregister it first");
-    if (sched != NULL && (ret = live_sched_check(sched, "thread", err)) != 0)
+    if (sched != NULL && (ret = sirq_host_sched_check(sched, "thread", err)) != 0)
         return ret;
     thread = claim(live);
     if (thread == NULL)
@@ -203,23 +204,23 @@ int sirq_live_thread_register(struct sirq_live *live, int cpu, const struct sirq
     thread->tid = gettid();
     thread->floating = cpu < 0;
     remember(thread);
-    if (cpu >= 0 && (ret = live_pin(thread->tid, lc->number)) != 0) {
+    if (cpu >= 0 && (ret = sirq_host_pin(thread->tid, lc->number)) != 0) {
         sirq_fail(err, -ret, "cpu %d: cannot run there: %s", cpu, strerror(-ret));
         goto out;
     }
-    if (sched != NULL && (ret = live_sched_set(thread->tid, sched, "thread", err)) != 0) {
+    if (sched != NULL && (ret = sirq_host_sched_set(thread->tid, sched, "thread", err)) != 0) {
         restore(thread);
         goto out;
     }
     if (sched != NULL)
         thread->rt = sched->policy == SCHED_FIFO || sched->policy == SCHED_RR;
-    live_this_lc = lc;
-    live_this_thread = thread;
+    sirq_host_this_lc = lc;
+    sirq_host_this_thread = thread;
     __atomic_add_fetch(&lc->nthreads, 1, __ATOMIC_RELAXED);
     open_signals(thread);
     __atomic_store_n(&thread->state, LIVE_AWAKE, __ATOMIC_RELEASE);
     rt_count(thread, true);
-    live_retarget(lc);
+    sirq_host_retarget(lc);
 out:
     pthread_mutex_unlock(&live->config_lock);
     if (ret != 0)
@@ -229,7 +230,7 @@ out:
 
 void sirq_live_thread_unregister(struct sirq_live *live)
 {
-    struct live_thread *thread = live_this_thread;
+    struct live_thread *thread = sirq_host_this_thread;
     struct live_cpu *lc;
 
     if (thread == NULL || thread->live != live)
@@ -240,23 +241,23 @@ void sirq_live_thread_unregister(struct sirq_live *live)
     __atomic_store_n(&thread->state, LIVE_ASLEEP, __ATOMIC_RELEASE);
     __atomic_sub_fetch(&lc->nthreads, 1, __ATOMIC_RELAXED);
     thread->tid = 0;
-    live_retarget(lc);
+    sirq_host_retarget(lc);
     thread->tid = gettid();
     restore(thread);
     thread->rt = false;
-    live_this_thread = NULL;
-    live_this_lc = NULL;
+    sirq_host_this_thread = NULL;
+    sirq_host_this_lc = NULL;
     thread->tid = 0;
     __atomic_store_n(&thread->state, LIVE_FREE, __ATOMIC_RELEASE);
     /* An interrupt may have been on its way to this thread: let the next target look. */
     __atomic_store_n(&lc->rescan, 1, __ATOMIC_RELEASE);
     __atomic_store_n(&lc->kicked, 0, __ATOMIC_RELEASE);
-    live_kick(lc->cpu);
+    sirq_host_kick(lc->cpu);
     pthread_mutex_unlock(&live->config_lock);
 }
 
 /* Registered threads of a CPU that is given away; config_lock is held. */
-void live_threads_move(struct live_cpu *from, struct live_cpu *to)
+void sirq_host_threads_move(struct live_cpu *from, struct live_cpu *to)
 {
     struct sirq_live *live = from->live;
 
@@ -270,7 +271,7 @@ void live_threads_move(struct live_cpu *from, struct live_cpu *to)
         thread->lc = to;
         rt_count(thread, awake(thread));
         if (!thread->floating)
-            live_pin(thread->tid, to->number);
+            sirq_host_pin(thread->tid, to->number);
         __atomic_sub_fetch(&from->nthreads, 1, __ATOMIC_RELAXED);
         __atomic_add_fetch(&to->nthreads, 1, __ATOMIC_RELAXED);
     }

@@ -32,17 +32,17 @@ static long futex(uint32_t *word, int op, uint32_t value, const struct timespec 
     return syscall(SYS_futex, word, op | FUTEX_PRIVATE_FLAG, value, timeout, NULL, 0);
 }
 
-long live_futex_wait(uint32_t *word, uint32_t value, const struct timespec *timeout)
+long sirq_host_futex_wait(uint32_t *word, uint32_t value, const struct timespec *timeout)
 {
     return futex(word, FUTEX_WAIT, value, timeout) == 0 ? 0 : -errno;
 }
 
-long live_futex_wake(uint32_t *word, int n)
+long sirq_host_futex_wake(uint32_t *word, int n)
 {
     return futex(word, FUTEX_WAKE, (uint32_t)n, NULL);
 }
 
-void live_bh_lock(struct sirq_cpu *cpu, struct sirq_ctx *ctx)
+void sirq_host_bh_lock(struct sirq_cpu *cpu, struct sirq_ctx *ctx)
 {
     (void)ctx;
     while (futex(owner_futex(cpu), FUTEX_LOCK_PI, 0, NULL) != 0)
@@ -50,7 +50,7 @@ void live_bh_lock(struct sirq_cpu *cpu, struct sirq_ctx *ctx)
             abort(); /* the owner thread died inside a section: nothing can be saved */
 }
 
-void live_bh_unlock(struct sirq_cpu *cpu, struct sirq_ctx *ctx)
+void sirq_host_bh_unlock(struct sirq_cpu *cpu, struct sirq_ctx *ctx)
 {
     (void)ctx;
     while (futex(owner_futex(cpu), FUTEX_UNLOCK_PI, 0, NULL) != 0)
@@ -58,29 +58,29 @@ void live_bh_unlock(struct sirq_cpu *cpu, struct sirq_ctx *ctx)
             abort();
 }
 
-int live_wait(struct sirq_cpu *cpu, struct sirq_wq *wq, uint32_t seq, int64_t timeout_ns)
+int sirq_host_wait(struct sirq_cpu *cpu, struct sirq_wq *wq, uint32_t seq, int64_t timeout_ns)
 {
-    struct live_thread *self = live_this_thread;
+    struct live_thread *self = sirq_host_this_thread;
     struct timespec ts = {timeout_ns / 1000000000, timeout_ns % 1000000000};
     long ret;
 
     __atomic_store_n(&wq->host, self, __ATOMIC_RELEASE);
     if (self != NULL) {
         self->waiting_on = wq;
-        live_thread_asleep(self);
+        sirq_host_thread_asleep(self);
     }
     /* Asleep first, then the last look: irq/N leaves interrupts to whoever is awake. */
     if (cpu != NULL)
-        live_safe_point(cpu);
-    ret = live_futex_wait(&wq->seq, seq, timeout_ns < 0 ? NULL : &ts);
+        sirq_host_safe_point(cpu);
+    ret = sirq_host_futex_wait(&wq->seq, seq, timeout_ns < 0 ? NULL : &ts);
     if (self != NULL) {
-        live_thread_awake(self);
+        sirq_host_thread_awake(self);
         self->waiting_on = NULL;
     }
     return ret == -ETIMEDOUT || ret == -EINTR ? (int)ret : 0;
 }
 
-bool live_wake_preempts(struct sirq_cpu *cpu, const struct sirq_wq *wq)
+bool sirq_host_wake_preempts(struct sirq_cpu *cpu, const struct sirq_wq *wq)
 {
     const struct live_thread *sleeper = __atomic_load_n(&wq->host, __ATOMIC_ACQUIRE);
 
@@ -91,28 +91,28 @@ bool live_wake_preempts(struct sirq_cpu *cpu, const struct sirq_wq *wq)
  * The sequence number changes before anybody is woken, so a sleeper that is not yet in
  * the kernel sees it and does not sleep.
  */
-void live_wake(struct sirq_cpu *cpu, struct sirq_wq *wq)
+void sirq_host_wake(struct sirq_cpu *cpu, struct sirq_wq *wq)
 {
     struct live_thread *sleeper = __atomic_load_n(&wq->host, __ATOMIC_ACQUIRE);
-    const struct live_thread *self = live_this_thread;
+    const struct live_thread *self = sirq_host_this_thread;
     uint32_t waiters = __atomic_load_n(&wq->nwaiters, __ATOMIC_SEQ_CST);
     uint64_t one = 1;
 
     (void)cpu;
     __atomic_add_fetch(&wq->seq, 1, __ATOMIC_SEQ_CST);
     if (sleeper != NULL)
-        live_thread_queued(sleeper);
+        sirq_host_thread_queued(sleeper);
     /* A softirq on top of the only sleeper: it looks again when the handler returns. */
     if (waiters > 1 || (waiters == 1 && (self == NULL || self->waiting_on != wq)))
-        live_futex_wake(&wq->seq, INT_MAX);
+        sirq_host_futex_wake(&wq->seq, INT_MAX);
     if (__atomic_exchange_n(&wq->armed, 0, __ATOMIC_SEQ_CST) && wq->eventfd >= 0)
         if (write(wq->eventfd, &one, sizeof(one)) < 0 && errno != EAGAIN)
             abort(); /* the descriptor was closed behind our back */
 }
 
-void live_wake_ksoftirqd(struct sirq_cpu *cpu)
+void sirq_host_wake_ksoftirqd(struct sirq_cpu *cpu)
 {
-    live_futex_wake(&cpu->ksoftirqd, 1);
+    sirq_host_futex_wake(&cpu->ksoftirqd, 1);
 }
 
 /*
@@ -120,14 +120,14 @@ void live_wake_ksoftirqd(struct sirq_cpu *cpu)
  * cond_resched(): without it a woken receiver waits until its slice is over, and the two
  * no longer share the CPU in steps of one run (measured in docs/performance.md).
  */
-void live_resched(struct sirq_cpu *cpu, enum sirq_entry entry)
+void sirq_host_resched(struct sirq_cpu *cpu, enum sirq_entry entry)
 {
     __atomic_store_n(&cpu->need_resched, 0, __ATOMIC_RELAXED);
     if (entry == SIRQ_ENTRY_KSOFTIRQD)
         sched_yield();
 }
 
-void live_relax(struct sirq_cpu *cpu)
+void sirq_host_relax(struct sirq_cpu *cpu)
 {
     struct timespec ts = {.tv_nsec = 50000};
 
