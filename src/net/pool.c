@@ -82,8 +82,7 @@ void sirq_pool_push(struct sirq_pool *pool, const uint32_t *idx, uint32_t n)
     for (uint32_t i = 0; i + 1 < n; i++)
         __atomic_store_n(&pool->next[idx[i]], idx[i + 1], __ATOMIC_RELAXED);
     do {
-        __atomic_store_n(&pool->next[idx[n - 1]], (uint32_t)head & SIRQ_POOL_NIL,
-                         __ATOMIC_RELAXED);
+        __atomic_store_n(&pool->next[idx[n - 1]], (uint32_t)head & SIRQ_POOL_NIL, __ATOMIC_RELAXED);
         /* RELEASE: links, and all use of the buffers, before the head that offers them. */
     } while (!__atomic_compare_exchange_n(&pool->head, &head, pool_head(head, idx[0]), true,
                                           __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));

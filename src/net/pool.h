@@ -38,7 +38,7 @@ struct sirq_pool {
     struct sirq_pkt *pkts;
     uint32_t *next; /* per buffer: the one below it on the stack; __atomic */
     uint32_t npackets;
-    uint32_t batch; /* moved at once between a cache and the stack */
+    uint32_t batch;                             /* moved at once between a cache and the stack */
     uint64_t head __attribute__((aligned(64))); /* tag and index; __atomic */
 } __attribute__((aligned(64)));
 

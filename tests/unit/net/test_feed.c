@@ -29,14 +29,14 @@ static bool one_pass(const struct sirq_view *view)
     return false;
 }
 
-static const struct sirq_policy one_pass_policy = { .name = "one", .restart = one_pass };
+static const struct sirq_policy one_pass_policy = {.name = "one", .restart = one_pass};
 
 static int setup(void **state)
 {
-    const struct sirq_socket_config a = { .port = 1000, .rcvbuf = 100 * SIRQ_PKT_TRUESIZE };
-    const struct sirq_socket_config b = { .port = 2000, .rcvbuf = 400 * SIRQ_PKT_TRUESIZE };
-    const struct frame_spec to_a = { .payload = 10, .dport = 1000 };
-    const struct frame_spec to_b = { .payload = 10, .dport = 2000 };
+    const struct sirq_socket_config a = {.port = 1000, .rcvbuf = 100 * SIRQ_PKT_TRUESIZE};
+    const struct sirq_socket_config b = {.port = 2000, .rcvbuf = 400 * SIRQ_PKT_TRUESIZE};
+    const struct frame_spec to_a = {.payload = 10, .dport = 1000};
+    const struct frame_spec to_b = {.payload = 10, .dport = 2000};
     struct world *w = aligned_alloc(64, (sizeof(*w) + 63) & ~(size_t)63);
 
     memset(w, 0, sizeof(*w));

@@ -38,8 +38,8 @@ struct feeder {
 
 static struct world *start(size_t rcvbuf)
 {
-    const struct sirq_socket_config config = { .port = FRAME_DPORT, .rcvbuf = rcvbuf };
-    const struct frame_spec spec = { .payload = 30 };
+    const struct sirq_socket_config config = {.port = FRAME_DPORT, .rcvbuf = rcvbuf};
+    const struct frame_spec spec = {.payload = 30};
     struct world *w = aligned_alloc(64, (sizeof(*w) + 63) & ~(size_t)63);
 
     memset(w, 0, sizeof(*w));
@@ -92,7 +92,7 @@ static void *receive(void *arg)
 
     net_host_run_on((int)(__atomic_load_n(&w->received, __ATOMIC_RELAXED) % 2));
     for (unsigned i = 0; i < 8; i++)
-        msg[i] = (struct sirq_msg){ .buf = buf[i], .size = sizeof(buf[i]) };
+        msg[i] = (struct sirq_msg){.buf = buf[i], .size = sizeof(buf[i])};
     for (;;) {
         bool last = __atomic_load_n(&w->left, __ATOMIC_SEQ_CST) == 0;
 
@@ -121,7 +121,7 @@ static void receivers_several_get_all_that_was_delivered(void **state)
     for (unsigned i = 0; i < RECEIVERS; i++)
         assert_int_equal(pthread_create(&receivers[i], NULL, receive, w), 0);
     for (unsigned i = 0; i < FEEDERS; i++) {
-        f[i] = (struct feeder){ w, i };
+        f[i] = (struct feeder){w, i};
         assert_int_equal(pthread_create(&feeders[i], NULL, feed, &f[i]), 0);
     }
     for (unsigned i = 0; i < FEEDERS; i++)
@@ -143,7 +143,7 @@ static void receivers_several_get_all_that_was_delivered(void **state)
 static void socket_opened_and_closed_under_lookups_leaks_nothing(void **state)
 {
     struct world *w = start(0);
-    struct sirq_socket_config config = { .port = FRAME_DPORT, .rcvbuf = 4096 };
+    struct sirq_socket_config config = {.port = FRAME_DPORT, .rcvbuf = 4096};
     pthread_t feeders[FEEDERS];
     struct feeder f[FEEDERS];
     struct sirq_net_stats stats;
@@ -152,7 +152,7 @@ static void socket_opened_and_closed_under_lookups_leaks_nothing(void **state)
     w->endless = 1;
     net_host_run_on(0);
     for (unsigned i = 0; i < FEEDERS; i++) {
-        f[i] = (struct feeder){ w, i };
+        f[i] = (struct feeder){w, i};
         assert_int_equal(pthread_create(&feeders[i], NULL, feed, &f[i]), 0);
     }
     for (unsigned opened = 0; opened < 25; opened++) {
@@ -160,7 +160,7 @@ static void socket_opened_and_closed_under_lookups_leaks_nothing(void **state)
         config.addr = opened % 2 != 0 ? frame_net32(FRAME_DADDR) : 0;
         assert_int_equal(sirq_socket_open(w->h.net, &config, &w->sock), 0);
         if (opened % 3 == 0) { /* armed, so that closing meets wake-ups */
-            struct sirq_msg msg = { 0 };
+            struct sirq_msg msg = {0};
 
             assert_true(sirq_socket_fd(w->sock) >= 0);
             while (sirq_recv(w->sock, &msg, 1, 0) > 0)

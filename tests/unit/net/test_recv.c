@@ -29,8 +29,8 @@ struct world {
 
 static int setup(void **state)
 {
-    const struct sirq_socket_config config = { .port = FRAME_DPORT };
-    const struct frame_spec spec = { .payload = 20 };
+    const struct sirq_socket_config config = {.port = FRAME_DPORT};
+    const struct frame_spec spec = {.payload = 20};
     struct world *w = aligned_alloc(64, (sizeof(*w) + 63) & ~(size_t)63);
 
     memset(w, 0, sizeof(*w));
@@ -40,7 +40,7 @@ static int setup(void **state)
     assert_int_equal(sirq_socket_open(w->h.net, &config, &w->sock), 0);
     w->len = frame_build(w->frame, &spec);
     for (unsigned i = 0; i < MSGS; i++)
-        w->msgs[i] = (struct sirq_msg){ .buf = w->buf[i], .size = sizeof(w->buf[i]) };
+        w->msgs[i] = (struct sirq_msg){.buf = w->buf[i], .size = sizeof(w->buf[i])};
     *state = w;
     return 0;
 }
@@ -106,7 +106,7 @@ static void batch_passes_one_bottom_half_enable(void **state)
 static void buffer_too_small_cuts_and_tells_the_length(void **state)
 {
     struct world *w = *state;
-    struct sirq_msg nothing = { 0 };
+    struct sirq_msg nothing = {0};
 
     memset(w->buf[0], 0x55, 64);
     w->msgs[0].size = 7;
@@ -246,7 +246,7 @@ static void packet_between_look_and_sleep_is_seen(void **state)
 
 static bool readable(int fd)
 {
-    struct pollfd p = { .fd = fd, .events = POLLIN };
+    struct pollfd p = {.fd = fd, .events = POLLIN};
 
     return poll(&p, 1, 0) == 1 && (p.revents & POLLIN) != 0;
 }

@@ -160,7 +160,7 @@ static void *produce(void *arg)
 static void *consume(void *arg)
 {
     struct shared *s = arg;
-    uint32_t last[PRODUCERS] = { 0 }, out[16], n;
+    uint32_t last[PRODUCERS] = {0}, out[16], n;
 
     while (__atomic_load_n(&s->taken, __ATOMIC_RELAXED) < PRODUCERS * PER_PRODUCER) {
         n = sirq_ring_take(&s->ring, out, 16);
@@ -192,7 +192,7 @@ static void ring_under_threads_loses_and_doubles_nothing(void **state)
     for (uint32_t i = 0; i < CONSUMERS; i++)
         assert_int_equal(pthread_create(&thread[PRODUCERS + i], NULL, consume, s), 0);
     for (uint32_t i = 0; i < PRODUCERS; i++) {
-        p[i] = (struct producer){ s, i };
+        p[i] = (struct producer){s, i};
         assert_int_equal(pthread_create(&thread[i], NULL, produce, &p[i]), 0);
     }
     for (uint32_t i = 0; i < PRODUCERS + CONSUMERS; i++) {
