@@ -9,6 +9,10 @@
 #ifndef SIRQ_NET_CHECKSUM_H
 #define SIRQ_NET_CHECKSUM_H
 
+#ifndef SIRQ_NET_INTERNAL
+#error "src/net/checksum.h is private to src/net"
+#endif
+
 #include <stdint.h>
 #include <string.h>
 

@@ -6,6 +6,7 @@
  * others change meanwhile therefore stays inside the array, and what it found is void
  * when the head's tag has moved.
  */
+#define SIRQ_NET_INTERNAL
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

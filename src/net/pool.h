@@ -15,6 +15,10 @@
 #ifndef SIRQ_NET_POOL_H
 #define SIRQ_NET_POOL_H
 
+#ifndef SIRQ_NET_INTERNAL
+#error "src/net/pool.h is private to src/net"
+#endif
+
 #include <sirq/net.h>
 
 #define SIRQ_POOL_MAX (1u << 20)

@@ -20,6 +20,10 @@
 #ifndef SIRQ_NET_RING_H
 #define SIRQ_NET_RING_H
 
+#ifndef SIRQ_NET_INTERNAL
+#error "src/net/ring.h is private to src/net"
+#endif
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

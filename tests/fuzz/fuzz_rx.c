@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "frames.h"
-#include "net_host.h"
+#include "../unit/net/frames.h"
+#include "../unit/net/net_host.h"
 
 #define CHECK(cond)                                                    \
     do {                                                               \

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#define SIRQ_NET_INTERNAL
 #include "pool.h"
 #include "ring.h"
 
