@@ -132,8 +132,14 @@ void sirq_wake(struct sirq_cpu *cpu, struct sirq_wq *wq)
  */
 static void flush_wakes(struct sirq_cpu *cpu)
 {
-    struct sirq_lnode *node = sirq_llist_take(&cpu->wakes), *next;
+    struct sirq_lnode *node, *next;
 
+    if (sirq_llist_empty(&cpu->wakes))
+        return;
+    /* Nobody owns the CPU now: `waking` tells sirq_synchronize() that we hold what is about
+     * to leave the list.  Set before the take, cleared (RELEASE) after the last wake. */
+    __atomic_fetch_add(&cpu->waking, 1, __ATOMIC_SEQ_CST);
+    node = sirq_llist_take(&cpu->wakes);
     for (; node != NULL; node = next) {
         struct sirq_wq *wq = SIRQ_CONTAINER(node, struct sirq_wq, node);
 
@@ -142,6 +148,7 @@ static void flush_wakes(struct sirq_cpu *cpu)
         cpu->core->host->wake(cpu, wq);
         __atomic_fetch_add(&cpu->stats.wakes, 1, __ATOMIC_RELAXED);
     }
+    __atomic_fetch_sub(&cpu->waking, 1, __ATOMIC_RELEASE);
 }
 
 /* ---- the dispatch loop -------------------------------------------------------------- */
@@ -483,7 +490,11 @@ void sirq_force_threaded(struct sirq_core *core, uint32_t mask)
     __atomic_store_n(&core->threaded_mask, mask, __ATOMIC_RELAXED);
 }
 
-/* Taking each CPU's bottom halves once waits for every section that was open before. */
+/*
+ * Taking each CPU's bottom halves once waits for every section that was open before.  Its
+ * wake-ups may be issued after it let go: wait for those too, the list first (a wake-up in
+ * neither place is over).
+ */
 void sirq_synchronize(struct sirq_core *core)
 {
     for (unsigned i = 0; i < core->ncpus; i++) {
@@ -496,5 +507,7 @@ void sirq_synchronize(struct sirq_core *core)
         sirq_disown_local(cpu, ctx);
         if (sirq_pending(cpu) != 0)
             sirq_ksoftirqd_wake(cpu);
+        while (!sirq_llist_empty(&cpu->wakes) || __atomic_load_n(&cpu->waking, __ATOMIC_ACQUIRE))
+            core->host->relax(cpu);
     }
 }
