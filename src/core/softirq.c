@@ -186,26 +186,34 @@ static uint32_t admit(struct sirq_cpu *cpu, struct sirq_view *view, uint32_t pen
     return 0;
 }
 
-static void call_action(struct sirq_cpu *cpu, struct sirq_view *view, unsigned vec)
+/* Tell the policy what ran.  The view is brought up to date for it: a run's first pass
+ * may not have needed one. */
+static void tell_ran(struct sirq_cpu *cpu, struct sirq_view *view, unsigned vec, uint64_t time_ns)
 {
     const struct sirq_policy *policy = sirq_get_policy(cpu->core);
+    const struct sirq_ran ran = {.vec = vec, .time_ns = time_ns};
+
+    if (policy->ran == NULL)
+        return;
+    view_update(view, sirq_pending(cpu));
+    policy->ran(view, &ran);
+}
+
+static void call_action(struct sirq_cpu *cpu, struct sirq_view *view, unsigned vec)
+{
     struct sirq_vec_stats *stats = &cpu->stats.vec[vec];
-    uint64_t now;
+    uint64_t now, time_ns;
 
     cpu->core->action[vec].fn(cpu, cpu->core->action[vec].data);
     SIRQ_BUG_ON(cpu, cpu->bh_depth != 1);
     now = sirq_now_ns(cpu);
-    if (now > view->now_ns) {
-        const struct sirq_ran ran = {.vec = vec, .time_ns = now - view->now_ns};
-
-        stats->time_ns += ran.time_ns;
-        if (ran.time_ns > stats->longest_ns)
-            stats->longest_ns = ran.time_ns;
-        view->now_ns = now;
-        if (policy->ran != NULL)
-            policy->ran(view, &ran);
-    }
+    time_ns = now > view->now_ns ? now - view->now_ns : 0;
+    view->now_ns += time_ns;
     stats->run++;
+    stats->time_ns += time_ns;
+    if (time_ns > stats->longest_ns)
+        stats->longest_ns = time_ns;
+    tell_ran(cpu, view, vec, time_ns);
 }
 
 /* Take `mask` off the pending vectors and run it, lowest number first. */
