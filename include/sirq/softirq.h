@@ -136,7 +136,7 @@ struct sirq_cpu {
     void *net;              /* the packet path's per-CPU data, see sirq/net.h */
     void (*run_end)(struct sirq_cpu *cpu); /* called by the owner as a run ends; may be null */
     void *host;             /* the host's own per-CPU data */
-    uint64_t watch_progress, watch_since_ns, watch_long_start; /* watchdog's memory */
+    uint64_t watch_progress, watch_look_ns, watch_stood_ns, watch_long_start; /* watchdog */
     struct sirq_cpu_stats stats;
 };
 

@@ -186,41 +186,46 @@ static uint32_t admit(struct sirq_cpu *cpu, struct sirq_view *view, uint32_t pen
     return 0;
 }
 
-static void call_action(struct sirq_cpu *cpu, struct sirq_view *view, unsigned vec)
+/* Tell the policy what ran.  The view is brought up to date for it: a run's first pass
+ * may not have needed one. */
+static void tell_ran(struct sirq_cpu *cpu, struct sirq_view *view, unsigned vec, uint64_t time_ns)
 {
     const struct sirq_policy *policy = sirq_get_policy(cpu->core);
+    const struct sirq_ran ran = {.vec = vec, .time_ns = time_ns};
+
+    if (policy->ran == NULL)
+        return;
+    view_update(view, sirq_pending(cpu));
+    policy->ran(view, &ran);
+}
+
+static void call_action(struct sirq_cpu *cpu, struct sirq_view *view, unsigned vec)
+{
     struct sirq_vec_stats *stats = &cpu->stats.vec[vec];
-    uint64_t now;
+    uint64_t now, time_ns;
 
     cpu->core->action[vec].fn(cpu, cpu->core->action[vec].data);
     SIRQ_BUG_ON(cpu, cpu->bh_depth != 1);
     now = sirq_now_ns(cpu);
-    if (now > view->now_ns) {
-        const struct sirq_ran ran = {.vec = vec, .time_ns = now - view->now_ns};
-
-        stats->time_ns += ran.time_ns;
-        if (ran.time_ns > stats->longest_ns)
-            stats->longest_ns = ran.time_ns;
-        view->now_ns = now;
-        if (policy->ran != NULL)
-            policy->ran(view, &ran);
-    }
+    time_ns = now > view->now_ns ? now - view->now_ns : 0;
+    view->now_ns += time_ns;
     stats->run++;
+    stats->time_ns += time_ns;
+    if (time_ns > stats->longest_ns)
+        stats->longest_ns = time_ns;
+    tell_ran(cpu, view, vec, time_ns);
 }
 
 /* Take `mask` off the pending vectors and run it, lowest number first. */
 static void run_pass(struct sirq_cpu *cpu, struct sirq_view *view, uint32_t mask)
 {
     const struct sirq_host *host = cpu->core->host;
-    bool from_irq = view->entry == SIRQ_ENTRY_IRQ_EXIT;
 
     __atomic_and_fetch(&cpu->word, ~(uint64_t)mask, __ATOMIC_SEQ_CST);
-    if (from_irq && host->irq_enable != NULL)
+    if (view->entry == SIRQ_ENTRY_IRQ_EXIT && host->irq_enable != NULL)
         host->irq_enable(cpu, view->pass);
     for (; mask != 0; mask &= mask - 1)
         call_action(cpu, view, (unsigned)__builtin_ctz(mask));
-    if (from_irq && host->irq_disable != NULL)
-        host->irq_disable(cpu, view->pass);
     view->pass++;
     cpu->stats.passes++;
 }
@@ -238,9 +243,12 @@ static void run_begin(struct sirq_cpu *cpu, struct sirq_view *view, enum sirq_en
 static void run_end(struct sirq_cpu *cpu, struct sirq_ctx *ctx, const struct sirq_view *view,
                     uint32_t left)
 {
+    const struct sirq_host *host = cpu->core->host;
     struct sirq_cpu_stats *stats = &cpu->stats;
     uint64_t time_ns = view->now_ns - view->start_ns;
 
+    if (view->pass > 0 && view->entry == SIRQ_ENTRY_IRQ_EXIT && host->irq_disable != NULL)
+        host->irq_disable(cpu, view->pass);
     if (view->pass > 0) {
         if (cpu->run_end != NULL)
             cpu->run_end(cpu);

@@ -3,11 +3,12 @@
  * The stall watchdog: no policy may hang a CPU.
  *
  * Two things are watched from outside the CPU, with plain reads of what its owner writes:
- *  - pending work that stands still: something is pending, no run is in progress, and not
- *    one pass was made for stall_ns.  A policy that holds everything back at every entry
- *    does this.  The default policy takes over.
- *  - a run (or a bottom-half section) that does not end.  It is counted and reported
- *    once, not cut: policies that can stall are here to be seen stalling.
+ *  - pending work that stands still: something is pending, nobody owns the bottom halves,
+ *    and not one pass was made for stall_ns.  A policy that holds everything back at every
+ *    entry does this.  The default policy takes over.  Work that waits for the end of a
+ *    bottom-half section is not held by the policy, and that time does not count.
+ *  - a run that does not end.  It is counted and reported once, not cut: policies that can
+ *    stall are here to be seen stalling.
  * A reader may see values of different moments; being wrong by one check is harmless.
  */
 #define SIRQ_CORE_PRIVATE
@@ -42,16 +43,24 @@ void sirq_watchdog(struct sirq_cpu *cpu, uint64_t now_ns)
 {
     uint64_t start_ns = __atomic_load_n(&cpu->run_start_ns, __ATOMIC_RELAXED);
     uint64_t passes = __atomic_load_n(&cpu->stats.passes, __ATOMIC_RELAXED);
+    uint64_t word = __atomic_load_n(&cpu->word, __ATOMIC_SEQ_CST);
+    uint64_t last_ns = cpu->watch_look_ns;
 
+    cpu->watch_look_ns = now_ns;
     if (start_ns != 0)
         check_long_run(cpu, start_ns, now_ns);
-    if (sirq_pending(cpu) == 0 || start_ns != 0 || passes != cpu->watch_progress) {
+    if (sirq_word_pending(word) == 0 || passes != cpu->watch_progress) {
         cpu->watch_progress = passes;
-        cpu->watch_since_ns = now_ns;
+        cpu->watch_stood_ns = 0;
         return;
     }
-    if (now_ns - cpu->watch_since_ns < cpu->core->stall_ns)
+    /* Time in a run or section is its owner's, not the policy's; before the first look
+     * nothing is known. */
+    if (sirq_word_owner(word) != 0 || last_ns == 0 || now_ns < last_ns)
         return;
-    fall_back(cpu, now_ns - cpu->watch_since_ns);
-    cpu->watch_since_ns = now_ns;
+    cpu->watch_stood_ns += now_ns - last_ns;
+    if (cpu->watch_stood_ns < cpu->core->stall_ns)
+        return;
+    fall_back(cpu, cpu->watch_stood_ns);
+    cpu->watch_stood_ns = 0;
 }

@@ -115,18 +115,18 @@ static void change_mask(const struct live_cpu *lc, int how)
 
 /*
  * The handler runs with its signal blocked, so that interrupts do not nest.  A run that
- * goes on after its first pass lets them in; two system calls a pass are then small
- * beside the pass.
+ * goes on after its first pass lets them in until it ends: two system calls a run, and
+ * none at light load, where a run is one short pass.
  */
 void sirq_host_irq_enable(struct sirq_cpu *cpu, unsigned pass)
 {
-    if (pass > 0 && live_of(cpu)->live->delivery == SIRQ_DELIVER_SIGNAL)
+    if (pass == 1 && live_of(cpu)->live->delivery == SIRQ_DELIVER_SIGNAL)
         change_mask(live_of(cpu), SIG_UNBLOCK);
 }
 
-void sirq_host_irq_disable(struct sirq_cpu *cpu, unsigned pass)
+void sirq_host_irq_disable(struct sirq_cpu *cpu, unsigned passes)
 {
-    if (pass > 0 && live_of(cpu)->live->delivery == SIRQ_DELIVER_SIGNAL)
+    if (passes > 1 && live_of(cpu)->live->delivery == SIRQ_DELIVER_SIGNAL)
         change_mask(live_of(cpu), SIG_BLOCK);
 }
 

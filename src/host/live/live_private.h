@@ -136,7 +136,7 @@ int sirq_host_signals_install(struct sirq_live *live);
 void sirq_host_signals_restore(struct sirq_live *live);
 void sirq_host_kick(struct sirq_cpu *cpu);
 void sirq_host_irq_enable(struct sirq_cpu *cpu, unsigned pass);
-void sirq_host_irq_disable(struct sirq_cpu *cpu, unsigned pass);
+void sirq_host_irq_disable(struct sirq_cpu *cpu, unsigned passes);
 void sirq_host_irq_mask(struct sirq_irq *irq);
 void sirq_host_irq_unmask(struct sirq_irq *irq);
 void sirq_host_safe_point(struct sirq_cpu *cpu);

@@ -552,7 +552,8 @@ static void engine_killed_producer_is_not_and_does_not_hang(void **state)
 
 struct stress {
     uint64_t frames;
-    bool may_drop;
+    bool may_drop; /* else it waits for a place */
+    bool lockstep; /* it waits until the frame before was taken */
     uint64_t unmasks, doorbells;
 };
 
@@ -566,11 +567,36 @@ static void stress_pause(uint64_t seq)
         nanosleep(&ts, NULL); /* long enough for the consumer to unmask and sleep */
 }
 
+/* Tens to hundreds of ns, so that the two sides meet at every distance. */
+static void stress_delay(uint64_t steps)
+{
+    for (volatile uint64_t i = 0; i < steps; i++)
+        ;
+}
+
+/*
+ * The next frame at the moment the last was taken, which is when the consumer unmasks: the
+ * race that the order of stores and loads in shm_ring.h decides.
+ */
+static void stress_lockstep(uint64_t seq)
+{
+    for (unsigned spins = 0; sirq_shm_space(wire) < RING; spins++) {
+        if (spins > 1000)
+            sched_yield();
+    }
+    stress_delay(seq % 61);
+    send_seq(seq);
+}
+
 static void *stress_produce(void *arg)
 {
     struct stress *stress = arg;
 
     for (uint64_t seq = 1; seq <= stress->frames; seq++) {
+        if (stress->lockstep) {
+            stress_lockstep(seq);
+            continue;
+        }
         if (stress->may_drop) {
             send_seq(seq);
         } else {
@@ -594,29 +620,54 @@ static void stress_wait(struct stress *stress)
     struct pollfd pfd = {.fd = dev.irq.fd, .events = POLLIN};
 
     stress->unmasks++;
+    if (stress->lockstep)
+        stress_delay(stress->unmasks % 257);
     dev.driver->irq_unmask(&dev);
     if (!dev.driver->rx_pending(&dev))
-        assert_int_equal(poll(&pfd, 1, 20000), 1);
+        assert_int_equal(poll(&pfd, 1, 10000), 1);
     dev.driver->irq_mask(&dev);
     stress->doorbells += (uint64_t)doorbells();
     dev.driver->irq_ack(&dev);
 }
 
+/* The two sides on CPUs of their own, where there are two: on one they never meet. */
+static void stress_spread(pthread_t producer, const cpu_set_t *allowed)
+{
+    pthread_t threads[2] = {producer, pthread_self()};
+    unsigned n = 0;
+
+    for (unsigned cpu = 0; cpu < CPU_SETSIZE && n < 2; cpu++) {
+        cpu_set_t one;
+
+        if (!CPU_ISSET(cpu, allowed))
+            continue;
+        CPU_ZERO(&one);
+        CPU_SET(cpu, &one);
+        pthread_setaffinity_np(threads[n++], sizeof(one), &one);
+    }
+}
+
 static void stress_run(struct stress *stress)
 {
     pthread_t producer;
+    cpu_set_t allowed;
 
+    assert_int_equal(sched_getaffinity(0, sizeof(allowed), &allowed), 0);
     assert_int_equal(pthread_create(&producer, NULL, stress_produce, stress), 0);
+    stress_spread(producer, &allowed);
     while (sink.last_seq <= stress->frames) {
         stress_wait(stress);
         while (rx_poll(16) == 16)
             ;
     }
     assert_int_equal(pthread_join(producer, NULL), 0);
+    assert_int_equal(sched_setaffinity(0, sizeof(allowed), &allowed), 0);
     assert_int_equal(sink.disorder, 0);
     assert_int_equal(stats().rx_errors, 0);
     assert_int_equal(stats().rx_waiting, 0);
     assert_true(stress->doorbells <= stress->unmasks);
+    print_message("%lu frames, %lu unmasks, %lu doorbells\n", stress->frames, stress->unmasks,
+                  stress->doorbells);
     assert_sum(stress->frames + 1);
 }
 
@@ -628,6 +679,15 @@ static void stress_producer_that_waits_loses_nothing(void **state)
     stress_run(&stress);
     assert_int_equal(sink.frames, stress.frames + 1);
     assert_int_equal(stats().rx_dropped, 0);
+}
+
+static void stress_producer_in_lockstep_is_always_heard(void **state)
+{
+    struct stress stress = {.frames = 100000, .lockstep = true};
+
+    (void)state;
+    stress_run(&stress);
+    assert_int_equal(sink.frames, stress.frames + 1);
 }
 
 static void stress_producer_that_drops_counts_every_loss(void **state)
@@ -671,6 +731,7 @@ int main(void)
         SHM_TEST(fork_child_sends_and_dies_everything_arrives),
         SHM_TEST(engine_killed_producer_is_not_and_does_not_hang),
         SHM_TEST(stress_producer_that_waits_loses_nothing),
+        SHM_TEST(stress_producer_in_lockstep_is_always_heard),
         SHM_TEST(stress_producer_that_drops_counts_every_loss),
     };
 

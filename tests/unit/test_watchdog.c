@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/* The stall watchdog: what it calls a stall, what it does, and what is none. */
+#include "fake_host.h"
+
+#define NET_RX SIRQ_BIT(SIRQ_NET_RX)
+#define SECOND UINT64_C(1000000000)
+
+static struct fake fake;
+static struct sirq_cpu *const cpu0 = &fake.cpu[0];
+
+static uint32_t select_none(const struct sirq_view *view)
+{
+    (void)view;
+    return 0;
+}
+
+static const struct sirq_policy hold = {.name = "hold", .select = select_none};
+
+static int set_up(void **state)
+{
+    (void)state;
+    fake_init(&fake, 1000, &hold);
+    fake_open(&fake, SIRQ_NET_RX);
+    fake.now_ns = 100 * SECOND;
+    return 0;
+}
+
+static void look(uint64_t after_ns)
+{
+    fake.now_ns += after_ns;
+    sirq_watchdog(cpu0, fake.now_ns);
+}
+
+static void pending_held_for_the_bound_falls_back_to_default(void **state)
+{
+    (void)state;
+    look(0);
+    fake_irq(&fake, 0, NET_RX);
+    look(SECOND - 1);
+    assert_int_equal(cpu0->stats.stalls, 0);
+    assert_ptr_equal(sirq_get_policy(&fake.core), &hold);
+    look(1);
+    assert_int_equal(cpu0->stats.stalls, 1);
+    assert_ptr_equal(sirq_get_policy(&fake.core), sirq_policy_default());
+    assert_int_equal(fake.calls[FAKE_REPORT], 1);
+    assert_non_null(fake.reported);
+    assert_int_equal(fake.reported_value, SECOND);
+    assert_int_equal(cpu0->ksoftirqd, 1);
+    fake_ksoftirqd(&fake, 0, 3);
+    assert_int_equal(fake.action[SIRQ_NET_RX].runs, 1);
+    look(2 * SECOND);
+    assert_int_equal(cpu0->stats.stalls, 1);
+}
+
+static void first_look_at_fresh_work_is_no_stall(void **state)
+{
+    (void)state;
+    fake_irq(&fake, 0, NET_RX); /* the watchdog never saw this CPU before */
+    look(1000);
+    assert_int_equal(cpu0->stats.stalls, 0);
+    look(SECOND);
+    assert_int_equal(cpu0->stats.stalls, 1);
+}
+
+static void nothing_pending_for_long_is_no_stall(void **state)
+{
+    (void)state;
+    look(0);
+    look(100 * SECOND);
+    look(100 * SECOND);
+    fake_irq(&fake, 0, NET_RX);
+    look(1000);
+    assert_int_equal(cpu0->stats.stalls, 0);
+    assert_int_equal(fake.calls[FAKE_REPORT], 0);
+}
+
+static void pending_that_makes_progress_is_no_stall(void **state)
+{
+    (void)state;
+    sirq_set_policy(&fake.core, sirq_policy_find("restart10"));
+    fake.action[SIRQ_NET_RX].again = UINT32_MAX;
+    look(0);
+    for (unsigned i = 0; i < 10; i++) {
+        fake_irq(&fake, 0, NET_RX);
+        assert_int_equal(sirq_pending(cpu0), NET_RX);
+        look(SECOND / 2);
+    }
+    assert_int_equal(cpu0->stats.stalls, 0);
+}
+
+static void pending_behind_a_long_bh_section_is_not_the_policys_fault(void **state)
+{
+    (void)state;
+    sirq_set_policy(&fake.core, sirq_policy_find("inline"));
+    look(0);
+    sirq_bh_disable(cpu0);
+    sirq_raise(cpu0, SIRQ_NET_RX);
+    look(SECOND);
+    look(SECOND);
+    assert_int_equal(cpu0->stats.stalls, 0);
+    assert_ptr_equal(sirq_get_policy(&fake.core), sirq_policy_find("inline"));
+    sirq_bh_enable(cpu0);
+    assert_int_equal(fake.action[SIRQ_NET_RX].runs, 1);
+}
+
+static void stalled_again_is_counted_again(void **state)
+{
+    (void)state;
+    look(0);
+    fake_irq(&fake, 0, NET_RX);
+    look(SECOND);
+    sirq_set_policy(&fake.core, &hold); /* somebody insists */
+    look(SECOND - 1);
+    assert_int_equal(cpu0->stats.stalls, 1);
+    look(1);
+    assert_int_equal(cpu0->stats.stalls, 2);
+    assert_ptr_equal(sirq_get_policy(&fake.core), sirq_policy_default());
+}
+
+static void bound_is_the_cores(void **state)
+{
+    (void)state;
+    fake.core.stall_ns = 5000;
+    look(0);
+    fake_irq(&fake, 0, NET_RX);
+    look(4999);
+    assert_int_equal(cpu0->stats.stalls, 0);
+    look(1);
+    assert_int_equal(cpu0->stats.stalls, 1);
+}
+
+static void look_while_running(struct fake *f, struct sirq_cpu *cpu, unsigned vec)
+{
+    if (f->action[vec].runs > 3)
+        return;
+    sirq_watchdog(cpu, f->now_ns); /* another thread does, at this moment */
+}
+
+static void run_longer_than_the_bound_is_reported_once_and_goes_on(void **state)
+{
+    const struct sirq_policy *resched = sirq_policy_find("resched");
+
+    (void)state;
+    sirq_set_policy(&fake.core, resched);
+    look(0);
+    fake.action[SIRQ_NET_RX].again = 9;
+    fake.action[SIRQ_NET_RX].cost_ns = SECOND / 2;
+    fake.action[SIRQ_NET_RX].body = look_while_running;
+    fake_irq(&fake, 0, NET_RX);
+    assert_int_equal(cpu0->stats.long_runs, 1);
+    assert_int_equal(cpu0->stats.stalls, 0);
+    assert_int_equal(fake.calls[FAKE_REPORT], 1);
+    assert_int_equal(fake.reported_value, SECOND);
+    assert_int_equal(fake.action[SIRQ_NET_RX].runs, 10);
+    assert_ptr_equal(sirq_get_policy(&fake.core), resched);
+
+    fake.action[SIRQ_NET_RX].runs = 0;
+    fake.action[SIRQ_NET_RX].again = 5;
+    fake_irq(&fake, 0, NET_RX); /* another run is another one */
+    assert_int_equal(cpu0->stats.long_runs, 2);
+}
+
+static void run_shorter_than_the_bound_is_not_reported(void **state)
+{
+    (void)state;
+    sirq_set_policy(&fake.core, sirq_policy_find("resched"));
+    look(0);
+    fake.action[SIRQ_NET_RX].cost_ns = SECOND - 1;
+    fake.action[SIRQ_NET_RX].body = look_while_running;
+    fake_irq(&fake, 0, NET_RX);
+    assert_int_equal(cpu0->stats.long_runs, 0);
+}
+
+static void host_without_report_still_falls_back(void **state)
+{
+    (void)state;
+    fake.host.report = NULL;
+    look(0);
+    fake_irq(&fake, 0, NET_RX);
+    look(SECOND);
+    assert_int_equal(cpu0->stats.stalls, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(pending_held_for_the_bound_falls_back_to_default, set_up),
+        cmocka_unit_test_setup(first_look_at_fresh_work_is_no_stall, set_up),
+        cmocka_unit_test_setup(nothing_pending_for_long_is_no_stall, set_up),
+        cmocka_unit_test_setup(pending_that_makes_progress_is_no_stall, set_up),
+        cmocka_unit_test_setup(pending_behind_a_long_bh_section_is_not_the_policys_fault, set_up),
+        cmocka_unit_test_setup(stalled_again_is_counted_again, set_up),
+        cmocka_unit_test_setup(bound_is_the_cores, set_up),
+        cmocka_unit_test_setup(run_longer_than_the_bound_is_reported_once_and_goes_on, set_up),
+        cmocka_unit_test_setup(run_shorter_than_the_bound_is_not_reported, set_up),
+        cmocka_unit_test_setup(host_without_report_still_falls_back, set_up),
+    };
+
+    return cmocka_run_group_tests_name("watchdog", tests, NULL, NULL);
+}
