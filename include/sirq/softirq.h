@@ -185,7 +185,8 @@ int sirq_open_user(struct sirq_core *core, const char *name, sirq_action_fn fn, 
 void sirq_raise(struct sirq_cpu *cpu, unsigned vec);
 
 /*
- * Mark `vec` pending on another CPU and kick it.  One kick until it has been taken.  When
+ * Mark `vec` pending on another CPU and kick it.  One kick until it has been taken, and none
+ * while somebody there is in a softirq or bottom-half section: its end sees the vector.  When
  * that CPU is offline, on the first one that is online.
  */
 void sirq_raise_remote(struct sirq_cpu *cpu, unsigned vec);

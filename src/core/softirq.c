@@ -380,7 +380,8 @@ void sirq_raise_remote(struct sirq_cpu *cpu, unsigned vec)
     if (!__atomic_load_n(&cpu->online, __ATOMIC_ACQUIRE))
         cpu = sirq_any_online(cpu->core);
     old = __atomic_fetch_or(&cpu->word, SIRQ_BIT(vec), __ATOMIC_SEQ_CST);
-    if ((old & SIRQ_BIT(vec)) == 0)
+    /* An owner cannot let go without seeing the bit, and an interrupt could not run it. */
+    if ((old & SIRQ_BIT(vec)) == 0 && sirq_word_owner(old) == 0)
         cpu->core->host->kick(cpu);
 }
 
