@@ -271,7 +271,7 @@ static void csv_is_written_whole_with_published_figures(void **state)
     (void)state;
     assert_true(fd >= 0);
     close(fd);
-    strcpy(row->setup, "1 receiver SCHED_RR 20");
+    snprintf(row->setup, sizeof(row->setup), "1 receiver SCHED_RR 20");
     row->policy = "ksoftirqd";
     sirq_row_add(row, "packets/s", 1234567.5, "receiver_rate");
     sirq_row_add(row, "percent", 1, "receiver%u_own_cpu", 3);
