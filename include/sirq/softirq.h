@@ -131,6 +131,7 @@ struct sirq_cpu {
     uint64_t looped_jiffies;/* jiffy in which the loop last went round (Rik van Riel, 2014) */
     uint64_t run_start_ns;  /* 0 when no run is in progress; watchdog reads */
     struct sirq_llist wakes;/* consumers to be woken when the run lets go */
+    uint32_t waking;        /* contexts issuing wake-ups without being owner, __atomic */
     struct sirq_llist tasklets[2]; /* TASKLET, HI: see sirq/tasklet.h */
     struct sirq_timer_base *timers; /* see sirq/timer.h; null: no timers */
     void *net;              /* the packet path's per-CPU data, see sirq/net.h */
@@ -184,7 +185,8 @@ int sirq_open_user(struct sirq_core *core, const char *name, sirq_action_fn fn, 
 void sirq_raise(struct sirq_cpu *cpu, unsigned vec);
 
 /*
- * Mark `vec` pending on another CPU and kick it.  One kick until it has been taken.  When
+ * Mark `vec` pending on another CPU and kick it.  One kick until it has been taken, and none
+ * while somebody there is in a softirq or bottom-half section: its end sees the vector.  When
  * that CPU is offline, on the first one that is online.
  */
 void sirq_raise_remote(struct sirq_cpu *cpu, unsigned vec);
@@ -256,7 +258,10 @@ const struct sirq_policy *sirq_get_policy(const struct sirq_core *core);
 /* Vectors of `mask` run in ksoftirqd only, whatever the policy (forced threading). */
 void sirq_force_threaded(struct sirq_core *core, uint32_t mask);
 
-/* Wait until no CPU is inside a run or bottom-half section begun before the call. */
+/*
+ * Wait until no CPU is inside a run or bottom-half section begun before the call, nor busy
+ * with the wake-ups that one asked for.  Task context.
+ */
 void sirq_synchronize(struct sirq_core *core);
 
 /* Host clock of `cpu`, ns; and the same in jiffies. */
