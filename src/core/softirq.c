@@ -69,19 +69,28 @@ bool sirq_in_hardirq(const struct sirq_cpu *cpu)
 
 /* ---- ownership ---------------------------------------------------------------------- */
 
-static bool own_try(struct sirq_cpu *cpu, const struct sirq_ctx *ctx)
+/*
+ * Become owner if nobody is, and take those of `mask` that are pending in the same step:
+ * *pending is what was pending, taken or not.
+ */
+static bool own_try(struct sirq_cpu *cpu, const struct sirq_ctx *ctx, uint32_t mask,
+                    uint32_t *pending)
 {
     uint64_t word = word_load(cpu);
 
-    while (sirq_word_owner(word) == 0)
-        if (word_cas(cpu, &word, word | (uint64_t)ctx->token << 32))
+    while (sirq_word_owner(word) == 0) {
+        *pending = sirq_word_pending(word);
+        if (word_cas(cpu, &word, (*pending & ~mask) | (uint64_t)ctx->token << 32))
             return true;
+    }
     return false;
 }
 
 void sirq_own_local(struct sirq_cpu *cpu, struct sirq_ctx *ctx)
 {
-    if (own_try(cpu, ctx))
+    uint32_t pending;
+
+    if (own_try(cpu, ctx, 0, &pending))
         return;
     SIRQ_BUG_ON(cpu, cpu->core->host->bh_lock == NULL);
     /* Another thread of this CPU was preempted for us while it ran: it should let go. */
@@ -98,6 +107,7 @@ void sirq_own_local(struct sirq_cpu *cpu, struct sirq_ctx *ctx)
 static bool disown(struct sirq_cpu *cpu, struct sirq_ctx *ctx, uint32_t left)
 {
     uint64_t word = word_load(cpu);
+    uint32_t pending;
 
     while (sirq_word_owner(word) == ctx->token) {
         if (sirq_word_pending(word) & ~left)
@@ -106,7 +116,7 @@ static bool disown(struct sirq_cpu *cpu, struct sirq_ctx *ctx, uint32_t left)
             return true;
     }
     cpu->core->host->bh_unlock(cpu, ctx);
-    return (sirq_pending(cpu) & ~left) == 0 || !own_try(cpu, ctx);
+    return (sirq_pending(cpu) & ~left) == 0 || !own_try(cpu, ctx, 0, &pending);
 }
 
 void sirq_disown_local(struct sirq_cpu *cpu, struct sirq_ctx *ctx)
@@ -178,6 +188,14 @@ static const struct sirq_policy *policy_of(const struct sirq_cpu *cpu)
     return sirq_policy_default();
 }
 
+/* Vectors that need no question before the first pass of an interrupt exit. */
+static uint32_t admitted_unasked(const struct sirq_core *core)
+{
+    if (sirq_get_policy(core)->select != NULL)
+        return 0;
+    return ~__atomic_load_n(&core->threaded_mask, __ATOMIC_RELAXED);
+}
+
 /*
  * Which of `pending` may run now, as the policy sees it; 0 ends the run.  What select
  * holds back does not count as "pending again": only the rest asks for another pass.
@@ -231,12 +249,11 @@ static void call_action(struct sirq_cpu *cpu, struct sirq_view *view, unsigned v
     tell_ran(cpu, view, vec, time_ns);
 }
 
-/* Take `mask` off the pending vectors and run it, lowest number first. */
+/* Run the vectors of `mask`, which are pending no more, lowest number first. */
 static void run_pass(struct sirq_cpu *cpu, struct sirq_view *view, uint32_t mask)
 {
     const struct sirq_host *host = cpu->core->host;
 
-    __atomic_and_fetch(&cpu->word, ~(uint64_t)mask, __ATOMIC_SEQ_CST);
     if (view->entry == SIRQ_ENTRY_IRQ_EXIT && host->irq_enable != NULL)
         host->irq_enable(cpu, view->pass);
     for (; mask != 0; mask &= mask - 1)
@@ -284,24 +301,30 @@ static void run_end(struct sirq_cpu *cpu, struct sirq_ctx *ctx, const struct sir
 }
 
 /*
- * One run.  The caller owns the CPU's bottom halves and has none when this returns.  Each
+ * One run.  The caller owns the CPU's bottom halves and has none when this returns; `mask`
+ * is what it has taken off the pending vectors already, for the first pass.  Each
  * turn either runs a pass the policy admits, or ends the run and lets go; when a vector
  * came in between, letting go fails and the policy is asked again.
  */
-static void dispatch(struct sirq_cpu *cpu, struct sirq_ctx *ctx, enum sirq_entry entry)
+static void dispatch(struct sirq_cpu *cpu, struct sirq_ctx *ctx, enum sirq_entry entry,
+                     uint32_t mask)
 {
     struct sirq_view view;
-    uint32_t pending, mask;
+    uint32_t pending;
 
 restart:
     run_begin(cpu, &view, entry);
+    if (mask != 0)
+        run_pass(cpu, &view, mask);
     while ((pending = sirq_pending(cpu)) != 0 && (mask = admit(cpu, &view, pending)) != 0) {
         SIRQ_COUNT(cpu->stats.deferred, mask != pending);
         if (view.pass > 0)
             flush_wakes(cpu);
+        __atomic_and_fetch(&cpu->word, ~(uint64_t)mask, __ATOMIC_SEQ_CST);
         run_pass(cpu, &view, mask);
     }
     run_end(cpu, ctx, &view, pending);
+    mask = 0;
     if (!disown(cpu, ctx, pending))
         goto restart;
     /* Only now: whoever is woken may preempt us, and would find the CPU taken. */
@@ -323,12 +346,17 @@ void sirq_hardirq_enter(struct sirq_cpu *cpu)
 void sirq_hardirq_exit(struct sirq_cpu *cpu)
 {
     struct sirq_ctx *ctx = this_ctx(cpu);
+    uint32_t pending, mask;
 
     SIRQ_BUG_ON(cpu, ctx->hardirq_depth == 0);
     if (--ctx->hardirq_depth > 0 || sirq_pending(cpu) == 0)
         return;
-    if (own_try(cpu, ctx))
-        dispatch(cpu, ctx, SIRQ_ENTRY_IRQ_EXIT);
+    mask = admitted_unasked(cpu->core);
+    if (!own_try(cpu, ctx, mask, &pending))
+        return;
+    mask &= pending;
+    cpu->stats.deferred += mask != 0 && mask != pending;
+    dispatch(cpu, ctx, SIRQ_ENTRY_IRQ_EXIT, mask);
 }
 
 void sirq_bh_disable(struct sirq_cpu *cpu)
@@ -355,7 +383,7 @@ void sirq_bh_enable(struct sirq_cpu *cpu)
     }
     cpu->bh_depth = 0;
     if (!disown(cpu, ctx, 0))
-        dispatch(cpu, ctx, SIRQ_ENTRY_BH_ENABLE);
+        dispatch(cpu, ctx, SIRQ_ENTRY_BH_ENABLE, 0);
     else
         flush_wakes(cpu);
 }
@@ -408,7 +436,7 @@ bool sirq_ksoftirqd_run(struct sirq_cpu *cpu)
     if (sirq_pending(cpu) == 0)
         return false;
     sirq_own_local(cpu, ctx);
-    dispatch(cpu, ctx, SIRQ_ENTRY_KSOFTIRQD);
+    dispatch(cpu, ctx, SIRQ_ENTRY_KSOFTIRQD, 0);
     return sirq_pending(cpu) != 0;
 }
 
