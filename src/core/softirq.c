@@ -170,9 +170,6 @@ static void view_update(struct sirq_view *view, uint32_t pending)
     const struct sirq_cpu *cpu = view->cpu;
 
     view->pending = pending;
-    view->jiffies = view->now_ns / cpu->core->tick_ns;
-    view->start_jiffies =
-        view->pass == 0 ? view->jiffies : view->start_ns / cpu->core->tick_ns;
     view->looped_jiffies = cpu->looped_jiffies;
     view->looped_valid = cpu->looped_valid;
     view->need_resched = __atomic_load_n(&cpu->need_resched, __ATOMIC_RELAXED);
@@ -215,7 +212,7 @@ static uint32_t admit(struct sirq_cpu *cpu, struct sirq_view *view, uint32_t pen
         mask &= policy->select(view);
     if (view->pass == 0 || mask == 0)
         return mask;
-    cpu->looped_jiffies = view->jiffies;
+    cpu->looped_jiffies = sirq_view_jiffies(view);
     cpu->looped_valid = 1;
     if (policy->restart != NULL ? policy->restart(view) : view->pass < SIRQ_MAX_RESTART)
         return mask;
@@ -399,7 +396,6 @@ static bool held_at_the_door(struct sirq_cpu *cpu, uint64_t word)
 
     if (sirq_word_owner(word) != 0 || policy_of(cpu)->select == NULL)
         return false;
-    view.start_ns = view.now_ns = sirq_now_ns(cpu);
     if (admit(cpu, &view, sirq_word_pending(word)) != 0)
         return false;
     SIRQ_COUNT(cpu->stats.held, 1);
