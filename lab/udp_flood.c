@@ -38,7 +38,9 @@ static double nth_rate(const struct sirq_flood_run *run, unsigned n)
 
         return rate < 1 ? 1 : (double)(uint64_t)rate;
     }
-    return run->options->rates == SIRQ_LAB_RATE_LIST ? (double)run->options->rate[n] : 0;
+    if (run->options->rates == SIRQ_LAB_RATE_LIST)
+        return (double)run->options->rate[n];
+    return 0;
 }
 
 static void name_setup(const struct sirq_flood *flood, struct sirq_row *row)
