@@ -56,6 +56,7 @@ static void add_shares(struct sirq_row *row, const struct sirq_flood_limit *limi
     if (!sirq_row_get(row, "offered_rate", &offered) ||
         !sirq_row_get(row, "receiver_rate", &received))
         return;
+    row->comparable = offered >= limit->rate; /* published: a flood, not a load */
     bound = offered < limit->rate ? offered : limit->rate;
     sirq_row_add(row, "packets/s", limit->rate, "limit_rate");
     sirq_row_add(row, "percent", limit->rate > 0 ? 100 * received / limit->rate : 0, "limit_share");

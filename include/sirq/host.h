@@ -87,7 +87,8 @@ struct sirq_host {
     /* Would waking the sleepers of wq take this CPU from whoever it runs?  Null: yes. */
     bool (*wake_preempts)(struct sirq_cpu *cpu, const struct sirq_wq *wq);
 
-    /* Bump wq->seq, wake its sleepers, write its eventfd when armed.  No CPU is owned. */
+    /* Bump wq->seq, wake its sleepers, write its eventfd when armed.  The caller owns the
+     * CPU's bottom halves when its run goes on, and nothing when it has ended. */
     void (*wake)(struct sirq_cpu *cpu, struct sirq_wq *wq);
 
     /*

@@ -20,7 +20,7 @@
 #include "fake_host.h"
 
 #define NET_RX SIRQ_BIT(SIRQ_NET_RX)
-#define TIMER  SIRQ_BIT(SIRQ_TIMER)
+#define TIMER SIRQ_BIT(SIRQ_TIMER)
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANITIZED 1
@@ -35,7 +35,7 @@ enum way { BY_INTERRUPT, BY_OTHER_CPU, BY_OTHER_THREAD };
 #if defined(__x86_64__) && defined(__linux__) && !defined(SANITIZED)
 
 #define TRAP_FLAG 0x100
-#define INT3      0xcc
+#define INT3 0xcc
 #define MAX_STEPS 20000u
 
 extern unsigned char __executable_start[], etext[]; /* the program's text, by the linker */
@@ -111,7 +111,8 @@ static void trap_on(void)
         *target = INT3;
     } else {
         __asm__ volatile("lea -128(%%rsp), %%rsp; pushfq; orq %0, (%%rsp); popfq;"
-                         "lea 128(%%rsp), %%rsp" ::"i"(TRAP_FLAG) : "cc", "memory");
+                         "lea 128(%%rsp), %%rsp" ::"i"(TRAP_FLAG)
+                         : "cc", "memory");
     }
 }
 
@@ -121,7 +122,8 @@ static void trap_off(void)
         *target = target_byte;
     else
         __asm__ volatile("lea -128(%%rsp), %%rsp; pushfq; andq %0, (%%rsp); popfq;"
-                         "lea 128(%%rsp), %%rsp" ::"i"(~TRAP_FLAG) : "cc", "memory");
+                         "lea 128(%%rsp), %%rsp" ::"i"(~TRAP_FLAG)
+                         : "cc", "memory");
 }
 
 static void wake_consumer(struct fake *f, struct sirq_cpu *cpu, unsigned vec)
@@ -226,8 +228,8 @@ static bool text_is_writable(void)
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
     uintptr_t start = (uintptr_t)__executable_start & ~(page - 1);
 
-    return mprotect((void *)start, (uintptr_t)etext - start,
-                    PROT_READ | PROT_WRITE | PROT_EXEC) == 0;
+    return mprotect((void *)start, (uintptr_t)etext - start, PROT_READ | PROT_WRITE | PROT_EXEC) ==
+           0;
 }
 
 static void raise_at_every_instruction(enum way how)

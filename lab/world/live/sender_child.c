@@ -19,6 +19,7 @@
 #define SLEEP_BELOW 20000.0 /* packets/s: above, sleeping between frames would be too late */
 #define WAKE_EARLY_NS 60000u
 #define CALIBRATE_FRAMES 200000u
+#define OWED_S 0.1   /* a rate that was asked for is exact over hold-ups up to this */
 #define BURST_S 2e-6 /* look at the ring no more often than this */
 
 static struct sirq_wire wire;
@@ -103,6 +104,7 @@ static void wait_due(const struct sirq_pace *pace)
 static void flood(struct sirq_sender_page *page, double rate)
 {
     bool blocks = rate <= 0 && wire.ops->blocks;
+    double forgive_s = rate > 0 ? OWED_S : 2 * BURST_S; /* who cannot be faster owes nothing */
     struct sirq_pace pace;
     double least;
     uint64_t offered = page->offered;
@@ -110,7 +112,7 @@ static void flood(struct sirq_sender_page *page, double rate)
     if (rate <= 0)
         rate = making_rate();
     least = rate * BURST_S < SIRQ_WIRE_BURST ? rate * BURST_S : SIRQ_WIRE_BURST;
-    sirq_pace_start(&pace, rate, now_ns());
+    sirq_pace_start(&pace, rate, forgive_s, now_ns());
     while (__atomic_load_n(&page->command, __ATOMIC_ACQUIRE) == SIRQ_SENDER_FLOODING) {
         uint64_t due = sirq_pace_due(&pace, now_ns()), n;
 
