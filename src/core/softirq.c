@@ -299,6 +299,21 @@ static void run_end(struct sirq_cpu *cpu, struct sirq_ctx *ctx, const struct sir
     cpu->bh_depth = 0;
 }
 
+/* Take what the next pass is to run off *pending, the pending vectors; 0 ends the run. */
+static uint32_t take(struct sirq_cpu *cpu, struct sirq_view *view, uint32_t *pending)
+{
+    uint32_t mask;
+
+    *pending = sirq_pending(cpu);
+    if (*pending == 0 || (mask = admit(cpu, view, *pending)) == 0)
+        return 0;
+    SIRQ_COUNT(cpu->stats.deferred, mask != *pending);
+    if (view->pass > 0)
+        flush_wakes(cpu);
+    __atomic_and_fetch(&cpu->word, ~(uint64_t)mask, __ATOMIC_SEQ_CST);
+    return mask;
+}
+
 /*
  * One run.  The caller owns the CPU's bottom halves and has none when this returns; `mask`
  * is what it has taken off the pending vectors already, for the first pass.  Each
@@ -313,17 +328,11 @@ static void dispatch(struct sirq_cpu *cpu, struct sirq_ctx *ctx, enum sirq_entry
 
 restart:
     run_begin(cpu, &view, entry);
-    if (mask != 0)
+    while (mask != 0 || (mask = take(cpu, &view, &pending)) != 0) {
         run_pass(cpu, &view, mask);
-    while ((pending = sirq_pending(cpu)) != 0 && (mask = admit(cpu, &view, pending)) != 0) {
-        SIRQ_COUNT(cpu->stats.deferred, mask != pending);
-        if (view.pass > 0)
-            flush_wakes(cpu);
-        __atomic_and_fetch(&cpu->word, ~(uint64_t)mask, __ATOMIC_SEQ_CST);
-        run_pass(cpu, &view, mask);
+        mask = 0;
     }
     run_end(cpu, ctx, &view, pending);
-    mask = 0;
     if (!disown(cpu, ctx, pending))
         goto restart;
     /* Only now: whoever is woken may preempt us, and would find the CPU taken. */
