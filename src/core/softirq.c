@@ -107,6 +107,7 @@ void sirq_own_local(struct sirq_cpu *cpu, struct sirq_ctx *ctx)
 static bool disown(struct sirq_cpu *cpu, struct sirq_ctx *ctx, uint32_t left)
 {
     uint64_t word = word_load(cpu);
+    uint32_t pending;
 
     while (sirq_word_owner(word) == ctx->token) {
         if (sirq_word_pending(word) & ~left)
@@ -115,7 +116,7 @@ static bool disown(struct sirq_cpu *cpu, struct sirq_ctx *ctx, uint32_t left)
             return true;
     }
     cpu->core->host->bh_unlock(cpu, ctx);
-    return (sirq_pending(cpu) & ~left) == 0 || !own_try(cpu, ctx, 0, &(uint32_t){0});
+    return (sirq_pending(cpu) & ~left) == 0 || !own_try(cpu, ctx, 0, &pending);
 }
 
 void sirq_disown_local(struct sirq_cpu *cpu, struct sirq_ctx *ctx)
