@@ -94,7 +94,8 @@ struct sirq_cpu_stats {
     uint64_t runs[SIRQ_NR_ENTRIES]; /* runs of the dispatch loop, by entry */
     uint64_t passes;                /* passes over pending vectors */
     uint64_t punts;                 /* runs that ended with work left to ksoftirqd */
-    uint64_t held;                  /* entries at which the policy let nothing run */
+    uint64_t held;                  /* entries at which the policy let nothing run; written
+                                       without ownership too: may miss some */
     uint64_t deferred;              /* entries at which it held back some vectors */
     uint64_t time_ns;               /* time in runs, all entries */
     uint64_t entry_ns[SIRQ_NR_ENTRIES];
@@ -209,6 +210,13 @@ void sirq_hardirq_exit(struct sirq_cpu *cpu);
  */
 void sirq_bh_disable(struct sirq_cpu *cpu);
 void sirq_bh_enable(struct sirq_cpu *cpu);
+
+/*
+ * The same as sirq_bh_disable(cpu); sirq_bh_enable(cpu);, and a few loads when it would
+ * change nothing: a point at which the calling thread lets pending softirqs run.  Task
+ * context.
+ */
+void sirq_bh_cycle(struct sirq_cpu *cpu);
 
 /* Is the caller in a softirq or bottom-half section of this CPU / in a hardirq? */
 bool sirq_in_softirq(const struct sirq_cpu *cpu);

@@ -170,8 +170,9 @@ static void view_update(struct sirq_view *view, uint32_t pending)
     const struct sirq_cpu *cpu = view->cpu;
 
     view->pending = pending;
-    view->start_jiffies = view->start_ns / cpu->core->tick_ns;
     view->jiffies = view->now_ns / cpu->core->tick_ns;
+    view->start_jiffies =
+        view->pass == 0 ? view->jiffies : view->start_ns / cpu->core->tick_ns;
     view->looped_jiffies = cpu->looped_jiffies;
     view->looped_valid = cpu->looped_valid;
     view->need_resched = __atomic_load_n(&cpu->need_resched, __ATOMIC_RELAXED);
@@ -395,6 +396,34 @@ void sirq_bh_enable(struct sirq_cpu *cpu)
         dispatch(cpu, ctx, SIRQ_ENTRY_BH_ENABLE, 0);
     else
         flush_wakes(cpu);
+}
+
+/*
+ * The question is asked before becoming owner: under a policy that leaves pending work to
+ * ksoftirqd this is all that a receive call pays for each packet of a flood.
+ */
+static bool held_at_the_door(struct sirq_cpu *cpu, uint64_t word)
+{
+    struct sirq_view view = {.cpu = cpu, .entry = SIRQ_ENTRY_BH_ENABLE, .hz = cpu->core->hz};
+
+    if (sirq_word_owner(word) != 0 || policy_of(cpu)->select == NULL)
+        return false;
+    view.start_ns = view.now_ns = sirq_now_ns(cpu);
+    if (admit(cpu, &view, sirq_word_pending(word)) != 0)
+        return false;
+    SIRQ_COUNT(cpu->stats.held, 1);
+    sirq_ksoftirqd_wake(cpu);
+    return true;
+}
+
+void sirq_bh_cycle(struct sirq_cpu *cpu)
+{
+    uint64_t word = word_load(cpu);
+
+    if (word == 0 || held_at_the_door(cpu, word))
+        return;
+    sirq_bh_disable(cpu);
+    sirq_bh_enable(cpu);
 }
 
 /* ---- raise -------------------------------------------------------------------------- */
