@@ -172,7 +172,7 @@ static void view_update(struct sirq_view *view, uint32_t pending)
     view->pending = pending;
     view->jiffies = view->now_ns / cpu->core->tick_ns;
     view->start_jiffies =
-        view->pass == 0 ? view->jiffies : view->start_ns / cpu->core->tick_ns;
+        view->start_ns == view->now_ns ? view->jiffies : view->start_ns / cpu->core->tick_ns;
     view->looped_jiffies = cpu->looped_jiffies;
     view->looped_valid = cpu->looped_valid;
     view->need_resched = __atomic_load_n(&cpu->need_resched, __ATOMIC_RELAXED);
