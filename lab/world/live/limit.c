@@ -25,8 +25,8 @@
 #define RUNS_LEAST 3u
 #define RUN_NS 60000000u
 #define RUN_MOST_NS 600000000u /* on a machine that is busy otherwise */
-#define ROUNDS 16384u     /* of one run, at most */
-#define ROUNDS_LEAST 100u /* fewer say nothing */
+#define ROUNDS 16384u          /* of one run, at most */
+#define ROUNDS_LEAST 100u      /* fewer say nothing */
 #define OUTLIER 4u
 #define LOOK_NS 20000000
 #define LOOKS 500u /* 10 s */

@@ -295,7 +295,10 @@ static void parse_line(char *line, struct figure *figure)
     line[strcspn(line, "\n")] = '\0';
     while (n < 10 && (field[n] = strsep(&rest, ",")))
         n++;
-    assert_int_equal(n, 9);
+    if (n != 9) {
+        fail_msg("%u fields in a line of the CSV file", n);
+        return;
+    }
     assert_string_equal(field[0], "udp_flood");
     assert_string_equal(field[2], "live");
     assert_string_equal(field[8], "42");
