@@ -47,11 +47,6 @@ uint64_t sirq_now_ns(const struct sirq_cpu *cpu)
     return cpu->core->host->now_ns(cpu);
 }
 
-uint64_t sirq_jiffies(const struct sirq_cpu *cpu)
-{
-    return sirq_now_ns(cpu) / cpu->core->tick_ns;
-}
-
 uint32_t sirq_pending(const struct sirq_cpu *cpu)
 {
     return sirq_word_pending(word_load(cpu));
@@ -60,11 +55,6 @@ uint32_t sirq_pending(const struct sirq_cpu *cpu)
 bool sirq_in_softirq(const struct sirq_cpu *cpu)
 {
     return owns(cpu, this_ctx(cpu));
-}
-
-bool sirq_in_hardirq(const struct sirq_cpu *cpu)
-{
-    return this_ctx(cpu)->hardirq_depth > 0;
 }
 
 /* ---- ownership ---------------------------------------------------------------------- */
@@ -449,13 +439,6 @@ void sirq_raise_remote(struct sirq_cpu *cpu, unsigned vec)
     /* An owner cannot let go without seeing the bit, and an interrupt could not run it. */
     if ((old & SIRQ_BIT(vec)) == 0 && sirq_word_owner(old) == 0)
         cpu->core->host->kick(cpu);
-}
-
-void sirq_tick(struct sirq_cpu *cpu)
-{
-    SIRQ_BUG_ON(cpu, this_ctx(cpu)->hardirq_depth == 0);
-    if (cpu->timers != NULL && sirq_timer_next(cpu) <= sirq_jiffies(cpu))
-        sirq_raise(cpu, SIRQ_TIMER);
 }
 
 /* ---- ksoftirqd ---------------------------------------------------------------------- */
