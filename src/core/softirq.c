@@ -47,11 +47,6 @@ uint64_t sirq_now_ns(const struct sirq_cpu *cpu)
     return cpu->core->host->now_ns(cpu);
 }
 
-uint64_t sirq_jiffies(const struct sirq_cpu *cpu)
-{
-    return sirq_now_ns(cpu) / cpu->core->tick_ns;
-}
-
 uint32_t sirq_pending(const struct sirq_cpu *cpu)
 {
     return sirq_word_pending(word_load(cpu));
@@ -60,11 +55,6 @@ uint32_t sirq_pending(const struct sirq_cpu *cpu)
 bool sirq_in_softirq(const struct sirq_cpu *cpu)
 {
     return owns(cpu, this_ctx(cpu));
-}
-
-bool sirq_in_hardirq(const struct sirq_cpu *cpu)
-{
-    return this_ctx(cpu)->hardirq_depth > 0;
 }
 
 /* ---- ownership ---------------------------------------------------------------------- */
@@ -187,11 +177,11 @@ static const struct sirq_policy *policy_of(const struct sirq_cpu *cpu)
 }
 
 /* Vectors that need no question before the first pass of an interrupt exit. */
-static uint32_t admitted_unasked(const struct sirq_core *core)
+static uint32_t admitted_unasked(const struct sirq_cpu *cpu)
 {
-    if (sirq_get_policy(core)->select != NULL)
+    if (policy_of(cpu)->select != NULL)
         return 0;
-    return ~__atomic_load_n(&core->threaded_mask, __ATOMIC_RELAXED);
+    return ~__atomic_load_n(&cpu->core->threaded_mask, __ATOMIC_RELAXED);
 }
 
 /*
@@ -298,6 +288,21 @@ static void run_end(struct sirq_cpu *cpu, struct sirq_ctx *ctx, const struct sir
     cpu->bh_depth = 0;
 }
 
+/* Take what the next pass is to run off *pending, the pending vectors; 0 ends the run. */
+static uint32_t take(struct sirq_cpu *cpu, struct sirq_view *view, uint32_t *pending)
+{
+    uint32_t mask;
+
+    *pending = sirq_pending(cpu);
+    if (*pending == 0 || (mask = admit(cpu, view, *pending)) == 0)
+        return 0;
+    SIRQ_COUNT(cpu->stats.deferred, mask != *pending);
+    if (view->pass > 0)
+        flush_wakes(cpu);
+    __atomic_and_fetch(&cpu->word, ~(uint64_t)mask, __ATOMIC_SEQ_CST);
+    return mask;
+}
+
 /*
  * One run.  The caller owns the CPU's bottom halves and has none when this returns; `mask`
  * is what it has taken off the pending vectors already, for the first pass.  Each
@@ -312,17 +317,11 @@ static void dispatch(struct sirq_cpu *cpu, struct sirq_ctx *ctx, enum sirq_entry
 
 restart:
     run_begin(cpu, &view, entry);
-    if (mask != 0)
+    while (mask != 0 || (mask = take(cpu, &view, &pending)) != 0) {
         run_pass(cpu, &view, mask);
-    while ((pending = sirq_pending(cpu)) != 0 && (mask = admit(cpu, &view, pending)) != 0) {
-        SIRQ_COUNT(cpu->stats.deferred, mask != pending);
-        if (view.pass > 0)
-            flush_wakes(cpu);
-        __atomic_and_fetch(&cpu->word, ~(uint64_t)mask, __ATOMIC_SEQ_CST);
-        run_pass(cpu, &view, mask);
+        mask = 0;
     }
     run_end(cpu, ctx, &view, pending);
-    mask = 0;
     if (!disown(cpu, ctx, pending))
         goto restart;
     /* Only now: whoever is woken may preempt us, and would find the CPU taken. */
@@ -349,11 +348,11 @@ void sirq_hardirq_exit(struct sirq_cpu *cpu)
     SIRQ_BUG_ON(cpu, ctx->hardirq_depth == 0);
     if (--ctx->hardirq_depth > 0 || sirq_pending(cpu) == 0)
         return;
-    mask = admitted_unasked(cpu->core);
+    mask = admitted_unasked(cpu);
     if (!own_try(cpu, ctx, mask, &pending))
         return;
     mask &= pending;
-    cpu->stats.deferred += mask != 0 && mask != pending;
+    SIRQ_COUNT(cpu->stats.deferred, mask != 0 && mask != pending);
     dispatch(cpu, ctx, SIRQ_ENTRY_IRQ_EXIT, mask);
 }
 
@@ -436,13 +435,6 @@ void sirq_raise_remote(struct sirq_cpu *cpu, unsigned vec)
     /* An owner cannot let go without seeing the bit, and an interrupt could not run it. */
     if ((old & SIRQ_BIT(vec)) == 0 && sirq_word_owner(old) == 0)
         cpu->core->host->kick(cpu);
-}
-
-void sirq_tick(struct sirq_cpu *cpu)
-{
-    SIRQ_BUG_ON(cpu, this_ctx(cpu)->hardirq_depth == 0);
-    if (cpu->timers != NULL && sirq_timer_next(cpu) <= sirq_jiffies(cpu))
-        sirq_raise(cpu, SIRQ_TIMER);
 }
 
 /* ---- ksoftirqd ---------------------------------------------------------------------- */
