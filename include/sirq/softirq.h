@@ -136,7 +136,9 @@ struct sirq_cpu {
     struct sirq_llist tasklets[2]; /* TASKLET, HI: see sirq/tasklet.h */
     struct sirq_timer_base *timers; /* see sirq/timer.h; null: no timers */
     void *net;              /* the packet path's per-CPU data, see sirq/net.h */
-    void (*run_end)(struct sirq_cpu *cpu); /* called by the owner as a run ends; may be null */
+    /* Called by the owner as a run ends; may be null.  goes_on: ksoftirqd, which made it, takes
+     * up what is left at once. */
+    void (*run_end)(struct sirq_cpu *cpu, bool goes_on);
     void *host;             /* the host's own per-CPU data */
     uint64_t watch_progress, watch_look_ns, watch_stood_ns, watch_long_start; /* watchdog */
     struct sirq_cpu_stats stats;
@@ -271,6 +273,10 @@ void sirq_force_threaded(struct sirq_core *core, uint32_t mask);
  * with the wake-ups that one asked for.  Task context.
  */
 void sirq_synchronize(struct sirq_core *core);
+
+/* The same, and on the way fn(cpu, data) as the owner of each CPU's bottom halves in turn. */
+void sirq_synchronize_call(struct sirq_core *core, void (*fn)(struct sirq_cpu *cpu, void *data),
+                           void *data);
 
 /* Host clock of `cpu`, ns; and the same in jiffies. */
 uint64_t sirq_now_ns(const struct sirq_cpu *cpu);

@@ -271,7 +271,7 @@ static void run_end(struct sirq_cpu *cpu, struct sirq_ctx *ctx, const struct sir
         host->irq_disable(cpu, view->pass);
     if (view->pass > 0) {
         if (cpu->run_end != NULL)
-            cpu->run_end(cpu);
+            cpu->run_end(cpu, left != 0 && view->entry == SIRQ_ENTRY_KSOFTIRQD);
         SIRQ_COUNT(stats->runs[view->entry], 1);
         SIRQ_COUNT(stats->time_ns, time_ns);
         SIRQ_COUNT(stats->entry_ns[view->entry], time_ns);
@@ -474,19 +474,34 @@ bool sirq_ksoftirqd_sleep(struct sirq_cpu *cpu)
  * wake-ups may be issued after it let go: wait for those too, the list first (a wake-up in
  * neither place is over).
  */
-void sirq_synchronize(struct sirq_core *core)
+void sirq_synchronize_call(struct sirq_core *core, void (*fn)(struct sirq_cpu *cpu, void *data),
+                           void *data)
 {
     for (unsigned i = 0; i < core->ncpus; i++) {
         struct sirq_cpu *cpu = &core->cpus[i];
         struct sirq_ctx *ctx = this_ctx(cpu);
+        bool mine = owns(cpu, ctx);
 
-        if (owns(cpu, ctx))
+        if (!mine)
+            sirq_own_local(cpu, ctx);
+        fn(cpu, data);
+        if (mine)
             continue;
-        sirq_own_local(cpu, ctx);
         sirq_disown_local(cpu, ctx);
         if (sirq_pending(cpu) != 0)
             sirq_ksoftirqd_wake(cpu);
         while (!sirq_llist_empty(&cpu->wakes) || __atomic_load_n(&cpu->waking, __ATOMIC_SEQ_CST))
             core->host->relax(cpu);
     }
+}
+
+static void nothing(struct sirq_cpu *cpu, void *data)
+{
+    (void)cpu;
+    (void)data;
+}
+
+void sirq_synchronize(struct sirq_core *core)
+{
+    sirq_synchronize_call(core, nothing, NULL);
 }
