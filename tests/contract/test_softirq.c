@@ -59,8 +59,8 @@ static void raise_in_task_is_run_by_ksoftirqd(void **state)
     contract_run(0, raise_and_wait, NULL);
     contract_expect_all_seen(&action);
     /* A tick may have been first now and then. */
-    assert_true(cpu->stats.runs[SIRQ_ENTRY_KSOFTIRQD] > 10);
-    assert_int_equal(cpu->stats.runs[SIRQ_ENTRY_BH_ENABLE], 0);
+    assert_true(contract_load(&cpu->stats.runs[SIRQ_ENTRY_KSOFTIRQD]) > 10);
+    assert_int_equal(contract_load(&cpu->stats.runs[SIRQ_ENTRY_BH_ENABLE]), 0);
 }
 
 static bool got_irqs(void *arg)
@@ -78,7 +78,7 @@ static void raise_in_hardirq_runs_at_exit(void **state)
         contract_expect(got_irqs, &i);
         contract_expect_all_seen(&action);
     }
-    assert_true(cpu->stats.runs[SIRQ_ENTRY_IRQ_EXIT] >= 50);
+    assert_true(contract_load(&cpu->stats.runs[SIRQ_ENTRY_IRQ_EXIT]) >= 50);
     assert_int_equal(contract_runs(&action, 1), 0);
 }
 
@@ -222,8 +222,8 @@ static void forced_threading_runs_in_ksoftirqd_only(void **state)
         contract_expect(got_irqs, &n);
         contract_expect_all_seen(&action);
     }
-    assert_int_equal(cpu->stats.runs[SIRQ_ENTRY_IRQ_EXIT], 0);
-    assert_true(cpu->stats.runs[SIRQ_ENTRY_KSOFTIRQD] > 0);
+    assert_int_equal(contract_load(&cpu->stats.runs[SIRQ_ENTRY_IRQ_EXIT]), 0);
+    assert_true(contract_load(&cpu->stats.runs[SIRQ_ENTRY_KSOFTIRQD]) > 0);
 }
 
 /* ---- synchronize ----------------------------------------------------------------------- */
