@@ -27,9 +27,9 @@ struct contract_config {
     unsigned ncpus;
     unsigned hz;
     const struct sirq_policy *policy;
-    uint64_t stall_ns;    /* 0: the default */
+    uint64_t stall_ns;     /* 0: the default */
     contract_fn interrupt; /* handler of the line that interrupt() pulls; may be null */
-    void *arg;            /* of interrupt and report */
+    void *arg;             /* of interrupt and report */
     void (*report)(void *arg, unsigned cpu, const char *what, uint64_t value);
 };
 
@@ -100,7 +100,7 @@ struct contract_action {
     struct {
         uint32_t inside;
         uint64_t raised, seen, runs;
-    } on[CONTRACT_MAX_CPUS] ;
+    } on[CONTRACT_MAX_CPUS];
 };
 
 /* Opens a user vector for it. */

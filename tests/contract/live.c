@@ -212,18 +212,12 @@ static void live_interrupt(unsigned c)
         abort();
 }
 
-#define LIVE_HOST(delivery)                                                             \
-    {.name = "live-" #delivery,                                                         \
-     .max_cpus = find_cpus,                                                             \
-     .start = start_##delivery,                                                         \
-     .stop = live_stop,                                                                 \
-     .cpu = live_cpu,                                                                   \
-     .on_cpu = live_on_cpu,                                                             \
-     .spawn = live_spawn,                                                               \
-     .join = live_join,                                                                 \
-     .pause = live_pause,                                                               \
-     .until = live_until,                                                               \
-     .interrupt = live_interrupt}
+#define LIVE_HOST(delivery)                                                                      \
+    {                                                                                            \
+        .name = "live-" #delivery, .max_cpus = find_cpus, .start = start_##delivery,             \
+        .stop = live_stop, .cpu = live_cpu, .on_cpu = live_on_cpu, .spawn = live_spawn,          \
+        .join = live_join, .pause = live_pause, .until = live_until, .interrupt = live_interrupt \
+    }
 
 static const struct contract_host live_signal = LIVE_HOST(signal);
 static const struct contract_host live_thread = LIVE_HOST(thread);

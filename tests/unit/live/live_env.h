@@ -13,6 +13,18 @@
 
 #include <sirq/live.h>
 
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define ENV_SANITIZER 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define ENV_SANITIZER 1
+#endif
+#ifndef ENV_SANITIZER
+#define ENV_SANITIZER 0
+#endif
+
 extern unsigned env_numbers[2]; /* the machine's numbers of the first CPUs */
 extern unsigned env_ncpus;      /* 1 or 2 of them */
 

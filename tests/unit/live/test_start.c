@@ -39,7 +39,8 @@ static void start_and_stop_200_times_leaves_nothing(void **state)
     env_count(&after);
     assert_int_equal(after.tasks, before.tasks);
     assert_int_equal(after.fds, before.fds);
-    assert_true(after.maps <= before.maps + 8); /* thread stacks that the C library keeps */
+    if (!ENV_SANITIZER)                             /* whose own memory grows */
+        assert_true(after.maps <= before.maps + 8); /* stacks that the C library keeps */
     sigaction(signo, NULL, &now);
     assert_ptr_equal(now.sa_handler, own_handler);
     sigaction(SIGIO, NULL, &now);
@@ -84,8 +85,11 @@ static void expect_refusal(const struct sirq_live_config *config, int ret, const
 static void start_with_cpu_that_is_not_there_is_refused(void **state)
 {
     struct sirq_live_config config = {0};
+    struct sirq_error err = {{0}};
+    struct sirq_live *live;
     char word[32];
     cpu_set_t set;
+    int ret;
 
     (void)state;
     CPU_ZERO(&set);
@@ -101,15 +105,11 @@ static void start_with_cpu_that_is_not_there_is_refused(void **state)
     CPU_CLR(1000, &set);
     assert_int_equal(sched_setaffinity(0, sizeof(set), &set), 0);
     CPU_SET(env_numbers[1], &set);
-    if (true) {
-        struct sirq_error err = {{0}};
-        struct sirq_live *live;
-
-        assert_int_equal(sirq_live_start(&live, &config, &err), -EINVAL);
-        assert_non_null(strstr(err.text, word));
-        assert_non_null(strstr(err.text, "affinity"));
-    }
+    ret = sirq_live_start(&live, &config, &err);
     assert_int_equal(sched_setaffinity(0, sizeof(set), &set), 0);
+    assert_int_equal(ret, -EINVAL);
+    assert_non_null(strstr(err.text, word));
+    assert_non_null(strstr(err.text, "affinity"));
 }
 
 static void start_with_bad_number_is_refused(void **state)

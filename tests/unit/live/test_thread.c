@@ -239,6 +239,7 @@ static void blocked_read_is_restarted(void **state)
 {
     struct outcome out = {0};
     struct sirq_cpu *cpu = sirq_live_cpu(live, env_numbers[0]);
+    uint64_t on_top;
     pthread_t thread;
 
     (void)state;
@@ -251,13 +252,15 @@ static void blocked_read_is_restarted(void **state)
         sirq_raise_remote(cpu, SIRQ_BLOCK);
         env_sleep_us(500);
     }
-    assert_true(__atomic_load_n(&runs, __ATOMIC_SEQ_CST) > 10); /* on top of its read() */
+    on_top = __atomic_load_n(&runs, __ATOMIC_SEQ_CST); /* of its read() */
     assert_int_equal(write(pipe_fds[1], "x", 1), 1);
     for (unsigned i = 0; i < 200; i++) {
         sirq_raise_remote(cpu, SIRQ_BLOCK);
         env_sleep_us(500);
     }
     pthread_join(thread, NULL);
+    /* ThreadSanitizer lets one handler into a call and keeps the others for its end. */
+    assert_true(on_top > (ENV_SANITIZER ? 0 : 10));
     assert_int_equal(out.n, 1);
     assert_true(out.slept == 0 || out.slept == EINTR); /* nanosleep is never restarted */
     /* The engine's own signals are no reason for -EINTR. */

@@ -24,7 +24,8 @@ static void expect_progress(void)
 static void several_receivers_on_one_socket_get_everything(void **state)
 {
     (void)state;
-    FOR_EACH_DELIVERY(i) {
+    FOR_EACH_DELIVERY(i)
+    {
         traffic_start(&t, deliveries[i], "ksoftirqd");
         for (unsigned r = 0; r < 3; r++)
             traffic_receiver(&t, env_numbers[r % env_ncpus]);
@@ -59,13 +60,14 @@ static void threads_registering_in_a_signal_storm_lose_nothing(void **state)
     pthread_t threads[4];
 
     (void)state;
-    FOR_EACH_DELIVERY(i) {
+    FOR_EACH_DELIVERY(i)
+    {
         stop_churn = 0;
         traffic_start(&t, deliveries[i], "time2ms");
         traffic_receiver(&t, env_numbers[0]);
         for (unsigned k = 0; k < 4; k++)
-            assert_int_equal(
-                pthread_create(&threads[k], NULL, churn, &env_numbers[k % env_ncpus]), 0);
+            assert_int_equal(pthread_create(&threads[k], NULL, churn, &env_numbers[k % env_ncpus]),
+                             0);
         for (unsigned round = 0; round < 20; round++)
             expect_progress();
         __atomic_store_n(&stop_churn, 1, __ATOMIC_SEQ_CST);
@@ -111,10 +113,11 @@ static void *receive_by_epoll(void *arg)
 static void eventfd_in_epoll_announces_every_packet(void **state)
 {
     (void)state;
-    FOR_EACH_DELIVERY(i) {
+    FOR_EACH_DELIVERY(i)
+    {
         traffic_start(&t, deliveries[i], "ksoftirqd");
-        assert_int_equal(
-            pthread_create(&t.receivers[t.nreceivers++], NULL, receive_by_epoll, NULL), 0);
+        assert_int_equal(pthread_create(&t.receivers[t.nreceivers++], NULL, receive_by_epoll, NULL),
+                         0);
         for (unsigned round = 0; round < 20; round++)
             expect_progress();
         traffic_settle(&t);

@@ -62,6 +62,7 @@ static void *receive(void *arg)
         msgs[i] = (struct sirq_msg){.buf = bytes[i], .size = sizeof(bytes[i])};
     if (sirq_live_thread_register(t->live, (int)cpu, NULL, NULL) != 0)
         abort();
+    __atomic_fetch_add(&t->registered, 1, __ATOMIC_SEQ_CST);
     while (!__atomic_load_n(&t->stop_receivers, __ATOMIC_SEQ_CST)) {
         int n = sirq_recv(t->sock, msgs, 8, 5000000);
 
@@ -82,6 +83,8 @@ void traffic_receiver(struct traffic *t, unsigned cpu)
     assert_true(t->nreceivers < TRAFFIC_MAX_RECEIVERS);
     *self = (struct receiver){.t = t, .cpu = cpu};
     assert_int_equal(pthread_create(&t->receivers[t->nreceivers++], NULL, receive, self), 0);
+    while (__atomic_load_n(&t->registered, __ATOMIC_SEQ_CST) < t->nreceivers)
+        env_sleep_us(100);
 }
 
 uint64_t traffic_received(const struct traffic *t)

@@ -27,12 +27,13 @@ struct traffic {
     uint64_t sent, refused;                 /* producer */
     uint64_t received;                      /* __atomic, by receivers */
     uint32_t errors;                        /* __atomic, by receivers */
+    uint32_t registered;                    /* __atomic, by receivers */
 };
 
 /* Engine, stack, socket, device attached to the first CPU, producer under way. */
 void traffic_start(struct traffic *t, enum sirq_delivery delivery, const char *policy);
 
-/* A registered receiver on the machine's CPU env_numbers[i]; batch by batch. */
+/* A receiver on the machine's CPU `cpu`, registered when this returns. */
 void traffic_receiver(struct traffic *t, unsigned cpu);
 
 /* Received so far, by whomever. */
