@@ -37,17 +37,9 @@ static long futex(uint32_t *word, int op, uint32_t value, const struct timespec 
  * endless wait, restarted after each signal, would never let the handler run.  There it is
  * cut into short ones (they end early like any), and the signals are let in between.
  */
-#if defined(__SANITIZE_THREAD__)
-#define LIVE_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define LIVE_TSAN 1
-#endif
-#endif
-
 long sirq_host_futex_wait(uint32_t *word, uint32_t value, const struct timespec *timeout)
 {
-#ifdef LIVE_TSAN
+#if LIVE_TSAN
     const struct timespec slice = {.tv_nsec = 1000000};
 
     if (timeout == NULL) {

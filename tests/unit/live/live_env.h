@@ -14,15 +14,22 @@
 #include <sirq/live.h>
 
 #if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#if __has_feature(address_sanitizer)
+#define __SANITIZE_ADDRESS__ 1
+#endif
+#if __has_feature(thread_sanitizer)
+#define __SANITIZE_THREAD__ 1
+#endif
+#endif
+#ifdef __SANITIZE_THREAD__
+#define ENV_TSAN 1
+#else
+#define ENV_TSAN 0
+#endif
+#ifdef __SANITIZE_ADDRESS__
 #define ENV_SANITIZER 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define ENV_SANITIZER 1
-#endif
-#ifndef ENV_SANITIZER
-#define ENV_SANITIZER 0
+#else
+#define ENV_SANITIZER ENV_TSAN
 #endif
 
 extern unsigned env_numbers[2]; /* the machine's numbers of the first CPUs */
