@@ -30,7 +30,7 @@ run: all ## build, then the live UDP flood under every policy (LAB_ARGS="..." fo
 	@$(BUILD)/softirq lab $(LAB_ARGS)
 
 check: all ## build, then all tests; the last line counts the test cases
-	@$(TESTS) $(BUILD)
+	@$(TESTS) $(BUILD) $(NAMES)
 
 lint: ## format, static analysis, warnings as errors, sizes, layers, symbols
 	@$(DEPS) build lint

@@ -27,8 +27,10 @@ static int temporary(const char *path, char **name, struct sirq_error *err)
     code = errno;
     free(*name);
     *name = NULL;
-    return sirq_fail(err, code, "--csv %s: cannot create a file there: %s; name a file in a "
-                     "folder you may write to", path, strerror(code));
+    return sirq_fail(err, code,
+                     "--csv %s: cannot create a file there: %s; name a file in a "
+                     "folder you may write to",
+                     path, strerror(code));
 }
 
 int sirq_csv_check(const char *path, struct sirq_error *err)
@@ -40,11 +42,13 @@ int sirq_csv_check(const char *path, struct sirq_error *err)
     if (!*path)
         return sirq_fail(err, EINVAL, "--csv: the file name is empty");
     if (!stat(path, &st) && !S_ISREG(st.st_mode))
-        return sirq_fail(err, EINVAL, "--csv %s: exists and is not a regular file; name "
-                         "another", path);
+        return sirq_fail(err, EINVAL,
+                         "--csv %s: exists and is not a regular file; name "
+                         "another",
+                         path);
     fd = temporary(path, &name, err);
-    if (fd < 0)
-        return fd;
+    if (fd < 0 || !name)
+        return -EINVAL; /* the argument is wrong, whatever the system said */
     close(fd);
     unlink(name);
     free(name);
@@ -67,16 +71,21 @@ static void put_text(FILE *out, const char *text)
     fputc('"', out);
 }
 
-static void put_metric(FILE *out, const struct sirq_results *results,
-                       const struct sirq_row *row, const struct sirq_metric *metric)
+static void put_metric(FILE *out, const struct sirq_results *results, const struct sirq_row *row,
+                       const struct sirq_metric *metric)
 {
+    char setup[sizeof(row->setup) + 32];
     double published;
 
     fprintf(out, "%s,", results->experiment);
-    put_text(out, row->setup);
+    snprintf(setup, sizeof(setup), "%s", row->setup);
+    if (row->wanted_rate > 0)
+        snprintf(setup, sizeof(setup), "%s %.0f/s", row->setup, row->wanted_rate);
+    put_text(out, setup);
     fprintf(out, ",%s,%s,%s,%s,%.10g,", results->world, row->policy, metric->name, metric->unit,
             metric->value);
-    if (sirq_published(results->experiment, row->setup, row->policy, metric->name, &published))
+    if (row->comparable &&
+        sirq_published(results->experiment, row->setup, row->policy, metric->name, &published))
         fprintf(out, "%.10g", published);
     fprintf(out, ",%llu\n", results->seed);
 }
@@ -99,14 +108,13 @@ static void set_mode(int fd)
     (void)!fchmod(fd, 0666 & ~mask);
 }
 
-int sirq_csv_write(const char *path, const struct sirq_results *results,
-                   struct sirq_error *err)
+int sirq_csv_write(const char *path, const struct sirq_results *results, struct sirq_error *err)
 {
     char *name;
     int fd = temporary(path, &name, err), code = 0;
     FILE *out;
 
-    if (fd < 0)
+    if (fd < 0 || !name)
         return fd;
     set_mode(fd);
     out = fdopen(fd, "w");

@@ -25,7 +25,7 @@ PUBLIC = {"softirq.h": 0, "host.h": 0, "policy.h": 0, "llist.h": 0, "tasklet.h":
 FREESTANDING = {"stdbool.h", "stddef.h", "stdint.h", "stdarg.h"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
-REFUSE = re.compile(r"#ifndef SIRQ_\w+_PRIVATE$")
+REFUSE = re.compile(r"#ifndef SIRQ_\w+_(PRIVATE|INTERNAL)$")
 
 complaints = 0
 
@@ -89,7 +89,7 @@ def check_guard(path, lines):
     if refusal is not None:
         del text[refusal:refusal + 3]
     elif path.startswith("src/"):
-        complain(path, 1, "private header does not refuse outsiders: #ifndef SIRQ_..._PRIVATE, "
+        complain(path, 1, "private header does not refuse outsiders: #ifndef SIRQ_..._INTERNAL, "
                  "#error")
     guard = re.match(r"#ifndef (SIRQ_\w+_H)$", text[0]) if text else None
     if not guard or text[1:2] != ["#define " + guard.group(1)] or text[-1] != "#endif":

@@ -20,11 +20,10 @@ done | xargs awk '
         complain("fence without a comment that says what is ordered before what")
     }
     /NDEBUG/ { complain("assertions stay on") }
-    /cmocka_unit_test[a-z_]*\(/ {
-        test = $0
-        sub(/.*cmocka_unit_test[a-z_]*\(/, "", test)
-        sub(/[^a-z0-9_].*/, "", test)
-        if (test != "" && gsub(/_/, "_", test) < 2)
+    /^static void [a-z0-9_]+\(void \*\*/ {
+        test = $3
+        sub(/\(.*/, "", test)
+        if (gsub(/_/, "_", test) < 2)
             complain("test " test " is not named subject_condition_result")
     }
     END { exit bad }'

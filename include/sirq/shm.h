@@ -42,12 +42,14 @@ void sirq_shm_close(struct sirq_shm *shm);
 bool sirq_shm_send(struct sirq_shm *shm, const void *frame, uint32_t len, uint64_t now_ns);
 
 /*
- * The same in two steps, without the copy: a place for a frame of up to the device's
- * frame_size bytes, or null when full (not counted: the caller may try again).  A commit
- * follows its reserve.
+ * The same in steps, without the copy: a place for a frame of up to the device's frame_size
+ * bytes, or null when full (not counted: the caller may try again).  It holds what was put
+ * there ring_size frames ago.  A commit follows its reserve; the device sees what was
+ * committed at the next publish, which rings the doorbell when unmasked.
  */
 void *sirq_shm_reserve(struct sirq_shm *shm);
 void sirq_shm_commit(struct sirq_shm *shm, uint32_t len, uint64_t now_ns);
+void sirq_shm_publish(struct sirq_shm *shm);
 
 /* Count `n` frames that the producer did not even try to place because the ring is full. */
 void sirq_shm_count_drops(struct sirq_shm *shm, uint64_t n);

@@ -47,11 +47,6 @@ uint64_t sirq_now_ns(const struct sirq_cpu *cpu)
     return cpu->core->host->now_ns(cpu);
 }
 
-uint64_t sirq_jiffies(const struct sirq_cpu *cpu)
-{
-    return sirq_now_ns(cpu) / cpu->core->tick_ns;
-}
-
 uint32_t sirq_pending(const struct sirq_cpu *cpu)
 {
     return sirq_word_pending(word_load(cpu));
@@ -62,26 +57,30 @@ bool sirq_in_softirq(const struct sirq_cpu *cpu)
     return owns(cpu, this_ctx(cpu));
 }
 
-bool sirq_in_hardirq(const struct sirq_cpu *cpu)
-{
-    return this_ctx(cpu)->hardirq_depth > 0;
-}
-
 /* ---- ownership ---------------------------------------------------------------------- */
 
-static bool own_try(struct sirq_cpu *cpu, const struct sirq_ctx *ctx)
+/*
+ * Become owner if nobody is, and take those of `mask` that are pending in the same step:
+ * *pending is what was pending, taken or not.
+ */
+static bool own_try(struct sirq_cpu *cpu, const struct sirq_ctx *ctx, uint32_t mask,
+                    uint32_t *pending)
 {
     uint64_t word = word_load(cpu);
 
-    while (sirq_word_owner(word) == 0)
-        if (word_cas(cpu, &word, word | (uint64_t)ctx->token << 32))
+    while (sirq_word_owner(word) == 0) {
+        *pending = sirq_word_pending(word);
+        if (word_cas(cpu, &word, (*pending & ~mask) | (uint64_t)ctx->token << 32))
             return true;
+    }
     return false;
 }
 
 void sirq_own_local(struct sirq_cpu *cpu, struct sirq_ctx *ctx)
 {
-    if (own_try(cpu, ctx))
+    uint32_t pending;
+
+    if (own_try(cpu, ctx, 0, &pending))
         return;
     SIRQ_BUG_ON(cpu, cpu->core->host->bh_lock == NULL);
     /* Another thread of this CPU was preempted for us while it ran: it should let go. */
@@ -98,6 +97,7 @@ void sirq_own_local(struct sirq_cpu *cpu, struct sirq_ctx *ctx)
 static bool disown(struct sirq_cpu *cpu, struct sirq_ctx *ctx, uint32_t left)
 {
     uint64_t word = word_load(cpu);
+    uint32_t pending;
 
     while (sirq_word_owner(word) == ctx->token) {
         if (sirq_word_pending(word) & ~left)
@@ -106,7 +106,7 @@ static bool disown(struct sirq_cpu *cpu, struct sirq_ctx *ctx, uint32_t left)
             return true;
     }
     cpu->core->host->bh_unlock(cpu, ctx);
-    return (sirq_pending(cpu) & ~left) == 0 || !own_try(cpu, ctx);
+    return (sirq_pending(cpu) & ~left) == 0 || !own_try(cpu, ctx, 0, &pending);
 }
 
 void sirq_disown_local(struct sirq_cpu *cpu, struct sirq_ctx *ctx)
@@ -134,8 +134,14 @@ void sirq_wake(struct sirq_cpu *cpu, struct sirq_wq *wq)
  */
 static void flush_wakes(struct sirq_cpu *cpu)
 {
-    struct sirq_lnode *node = sirq_llist_take(&cpu->wakes), *next;
+    struct sirq_lnode *node, *next;
 
+    if (sirq_llist_empty(&cpu->wakes))
+        return;
+    /* Nobody owns the CPU now: `waking` tells sirq_synchronize() that we hold what is about
+     * to leave the list.  Set before the take, cleared (RELEASE) after the last wake. */
+    __atomic_fetch_add(&cpu->waking, 1, __ATOMIC_SEQ_CST);
+    node = sirq_llist_take(&cpu->wakes);
     for (; node != NULL; node = next) {
         struct sirq_wq *wq = SIRQ_CONTAINER(node, struct sirq_wq, node);
 
@@ -144,25 +150,7 @@ static void flush_wakes(struct sirq_cpu *cpu)
         cpu->core->host->wake(cpu, wq);
         __atomic_fetch_add(&cpu->stats.wakes, 1, __ATOMIC_RELAXED);
     }
-}
-
-/*
- * Wake-ups that are issued after letting go are announced before it, so that
- * sirq_synchronize() waits for them too: they hold on to a wait queue, which its owner
- * frees after that.  seq_cst: announced before the CPU is free; gone after the last use.
- */
-static bool wakes_announce(struct sirq_cpu *cpu)
-{
-    if (sirq_llist_empty(&cpu->wakes))
-        return false;
-    __atomic_add_fetch(&cpu->waking, 1, __ATOMIC_SEQ_CST);
-    return true;
-}
-
-static void wakes_issue(struct sirq_cpu *cpu)
-{
-    flush_wakes(cpu);
-    __atomic_sub_fetch(&cpu->waking, 1, __ATOMIC_SEQ_CST);
+    __atomic_fetch_sub(&cpu->waking, 1, __ATOMIC_RELEASE);
 }
 
 /* ---- the dispatch loop -------------------------------------------------------------- */
@@ -172,8 +160,6 @@ static void view_update(struct sirq_view *view, uint32_t pending)
     const struct sirq_cpu *cpu = view->cpu;
 
     view->pending = pending;
-    view->start_jiffies = view->start_ns / cpu->core->tick_ns;
-    view->jiffies = view->now_ns / cpu->core->tick_ns;
     view->looped_jiffies = cpu->looped_jiffies;
     view->looped_valid = cpu->looped_valid;
     view->need_resched = __atomic_load_n(&cpu->need_resched, __ATOMIC_RELAXED);
@@ -188,6 +174,14 @@ static const struct sirq_policy *policy_of(const struct sirq_cpu *cpu)
     if (__atomic_load_n(&cpu->online, __ATOMIC_RELAXED))
         return sirq_get_policy(cpu->core);
     return sirq_policy_default();
+}
+
+/* Vectors that need no question before the first pass of an interrupt exit. */
+static uint32_t admitted_unasked(const struct sirq_cpu *cpu)
+{
+    if (policy_of(cpu)->select != NULL)
+        return 0;
+    return ~__atomic_load_n(&cpu->core->threaded_mask, __ATOMIC_RELAXED);
 }
 
 /*
@@ -208,24 +202,22 @@ static uint32_t admit(struct sirq_cpu *cpu, struct sirq_view *view, uint32_t pen
         mask &= policy->select(view);
     if (view->pass == 0 || mask == 0)
         return mask;
-    cpu->looped_jiffies = view->jiffies;
+    cpu->looped_jiffies = sirq_view_jiffies(view);
     cpu->looped_valid = 1;
     if (policy->restart != NULL ? policy->restart(view) : view->pass < SIRQ_MAX_RESTART)
         return mask;
     return 0;
 }
 
-/* Tell the policy what ran.  The view is brought up to date for it: a run's first pass
- * may not have needed one. */
+/* Tell the policy what ran; a run's first pass may not have needed a current view. */
 static void tell_ran(struct sirq_cpu *cpu, struct sirq_view *view, unsigned vec, uint64_t time_ns)
 {
     const struct sirq_policy *policy = sirq_get_policy(cpu->core);
-    const struct sirq_ran ran = {.vec = vec, .time_ns = time_ns};
 
-    if (policy->ran == NULL)
-        return;
-    view_update(view, sirq_pending(cpu));
-    policy->ran(view, &ran);
+    if (policy->ran != NULL) {
+        view_update(view, sirq_pending(cpu));
+        policy->ran(view, &(const struct sirq_ran){.vec = vec, .time_ns = time_ns});
+    }
 }
 
 static void call_action(struct sirq_cpu *cpu, struct sirq_view *view, unsigned vec)
@@ -245,19 +237,15 @@ static void call_action(struct sirq_cpu *cpu, struct sirq_view *view, unsigned v
     tell_ran(cpu, view, vec, time_ns);
 }
 
-/* Take `mask` off the pending vectors and run it, lowest number first. */
+/* Run the vectors of `mask`, which are pending no more, lowest number first. */
 static void run_pass(struct sirq_cpu *cpu, struct sirq_view *view, uint32_t mask)
 {
     const struct sirq_host *host = cpu->core->host;
-    bool from_irq = view->entry == SIRQ_ENTRY_IRQ_EXIT;
 
-    __atomic_and_fetch(&cpu->word, ~(uint64_t)mask, __ATOMIC_SEQ_CST);
-    if (from_irq && host->irq_enable != NULL)
+    if (view->entry == SIRQ_ENTRY_IRQ_EXIT && host->irq_enable != NULL)
         host->irq_enable(cpu, view->pass);
     for (; mask != 0; mask &= mask - 1)
         call_action(cpu, view, (unsigned)__builtin_ctz(mask));
-    if (from_irq && host->irq_disable != NULL)
-        host->irq_disable(cpu, view->pass);
     view->pass++;
     SIRQ_COUNT(cpu->stats.passes, 1);
 }
@@ -275,9 +263,12 @@ static void run_begin(struct sirq_cpu *cpu, struct sirq_view *view, enum sirq_en
 static void run_end(struct sirq_cpu *cpu, struct sirq_ctx *ctx, const struct sirq_view *view,
                     uint32_t left)
 {
+    const struct sirq_host *host = cpu->core->host;
     struct sirq_cpu_stats *stats = &cpu->stats;
     uint64_t time_ns = view->now_ns - view->start_ns;
 
+    if (view->pass > 0 && view->entry == SIRQ_ENTRY_IRQ_EXIT && host->irq_disable != NULL)
+        host->irq_disable(cpu, view->pass);
     if (view->pass > 0) {
         if (cpu->run_end != NULL)
             cpu->run_end(cpu);
@@ -297,34 +288,46 @@ static void run_end(struct sirq_cpu *cpu, struct sirq_ctx *ctx, const struct sir
     cpu->bh_depth = 0;
 }
 
+/* Take what the next pass is to run off *pending, the pending vectors; 0 ends the run. */
+static uint32_t take(struct sirq_cpu *cpu, struct sirq_view *view, uint32_t *pending)
+{
+    uint32_t mask;
+
+    *pending = sirq_pending(cpu);
+    if (*pending == 0 || (mask = admit(cpu, view, *pending)) == 0)
+        return 0;
+    SIRQ_COUNT(cpu->stats.deferred, mask != *pending);
+    if (view->pass > 0)
+        flush_wakes(cpu);
+    __atomic_and_fetch(&cpu->word, ~(uint64_t)mask, __ATOMIC_SEQ_CST);
+    return mask;
+}
+
 /*
- * One run.  The caller owns the CPU's bottom halves and has none when this returns.  Each
+ * One run.  The caller owns the CPU's bottom halves and has none when this returns; `mask`
+ * is what it has taken off the pending vectors already, for the first pass.  Each
  * turn either runs a pass the policy admits, or ends the run and lets go; when a vector
  * came in between, letting go fails and the policy is asked again.
  */
-static void dispatch(struct sirq_cpu *cpu, struct sirq_ctx *ctx, enum sirq_entry entry)
+static void dispatch(struct sirq_cpu *cpu, struct sirq_ctx *ctx, enum sirq_entry entry,
+                     uint32_t mask)
 {
     struct sirq_view view;
-    uint32_t pending, mask;
-    bool wakes = false;
+    uint32_t pending;
 
 restart:
     run_begin(cpu, &view, entry);
-    while ((pending = sirq_pending(cpu)) != 0 && (mask = admit(cpu, &view, pending)) != 0) {
-        SIRQ_COUNT(cpu->stats.deferred, mask != pending);
-        if (view.pass > 0)
-            flush_wakes(cpu);
+    while (mask != 0 || (mask = take(cpu, &view, &pending)) != 0) {
         run_pass(cpu, &view, mask);
+        mask = 0;
     }
     run_end(cpu, ctx, &view, pending);
-    wakes = wakes || wakes_announce(cpu);
     if (!disown(cpu, ctx, pending))
         goto restart;
     /* Only now: whoever is woken may preempt us, and would find the CPU taken. */
     if (pending != 0)
         sirq_ksoftirqd_wake(cpu);
-    if (wakes)
-        wakes_issue(cpu);
+    flush_wakes(cpu);
     if (cpu->core->host->resched != NULL && __atomic_load_n(&cpu->need_resched, __ATOMIC_RELAXED))
         cpu->core->host->resched(cpu, entry);
 }
@@ -340,12 +343,17 @@ void sirq_hardirq_enter(struct sirq_cpu *cpu)
 void sirq_hardirq_exit(struct sirq_cpu *cpu)
 {
     struct sirq_ctx *ctx = this_ctx(cpu);
+    uint32_t pending, mask;
 
     SIRQ_BUG_ON(cpu, ctx->hardirq_depth == 0);
     if (--ctx->hardirq_depth > 0 || sirq_pending(cpu) == 0)
         return;
-    if (own_try(cpu, ctx))
-        dispatch(cpu, ctx, SIRQ_ENTRY_IRQ_EXIT);
+    mask = admitted_unasked(cpu);
+    if (!own_try(cpu, ctx, mask, &pending))
+        return;
+    mask &= pending;
+    SIRQ_COUNT(cpu->stats.deferred, mask != 0 && mask != pending);
+    dispatch(cpu, ctx, SIRQ_ENTRY_IRQ_EXIT, mask);
 }
 
 void sirq_bh_disable(struct sirq_cpu *cpu)
@@ -364,7 +372,6 @@ void sirq_bh_disable(struct sirq_cpu *cpu)
 void sirq_bh_enable(struct sirq_cpu *cpu)
 {
     struct sirq_ctx *ctx = this_ctx(cpu);
-    bool wakes;
 
     SIRQ_BUG_ON(cpu, ctx->hardirq_depth > 0 || !owns(cpu, ctx) || cpu->bh_depth == 0);
     if (cpu->bh_depth > 1) {
@@ -372,11 +379,37 @@ void sirq_bh_enable(struct sirq_cpu *cpu)
         return;
     }
     cpu->bh_depth = 0;
-    wakes = wakes_announce(cpu);
     if (!disown(cpu, ctx, 0))
-        dispatch(cpu, ctx, SIRQ_ENTRY_BH_ENABLE);
-    if (wakes)
-        wakes_issue(cpu);
+        dispatch(cpu, ctx, SIRQ_ENTRY_BH_ENABLE, 0);
+    else
+        flush_wakes(cpu);
+}
+
+/*
+ * The question is asked before becoming owner: under a policy that leaves pending work to
+ * ksoftirqd this is all that a receive call pays for each packet of a flood.
+ */
+static bool held_at_the_door(struct sirq_cpu *cpu, uint64_t word)
+{
+    struct sirq_view view = {.cpu = cpu, .entry = SIRQ_ENTRY_BH_ENABLE, .hz = cpu->core->hz};
+
+    if (sirq_word_owner(word) != 0 || policy_of(cpu)->select == NULL)
+        return false;
+    if (admit(cpu, &view, sirq_word_pending(word)) != 0)
+        return false;
+    SIRQ_COUNT(cpu->stats.held, 1);
+    sirq_ksoftirqd_wake(cpu);
+    return true;
+}
+
+void sirq_bh_cycle(struct sirq_cpu *cpu)
+{
+    uint64_t word = word_load(cpu);
+
+    if (word == 0 || held_at_the_door(cpu, word))
+        return;
+    sirq_bh_disable(cpu);
+    sirq_bh_enable(cpu);
 }
 
 /* ---- raise -------------------------------------------------------------------------- */
@@ -399,15 +432,9 @@ void sirq_raise_remote(struct sirq_cpu *cpu, unsigned vec)
     if (!__atomic_load_n(&cpu->online, __ATOMIC_ACQUIRE))
         cpu = sirq_any_online(cpu->core);
     old = __atomic_fetch_or(&cpu->word, SIRQ_BIT(vec), __ATOMIC_SEQ_CST);
-    if ((old & SIRQ_BIT(vec)) == 0)
+    /* An owner cannot let go without seeing the bit, and an interrupt could not run it. */
+    if ((old & SIRQ_BIT(vec)) == 0 && sirq_word_owner(old) == 0)
         cpu->core->host->kick(cpu);
-}
-
-void sirq_tick(struct sirq_cpu *cpu)
-{
-    SIRQ_BUG_ON(cpu, this_ctx(cpu)->hardirq_depth == 0);
-    if (cpu->timers != NULL && sirq_timer_next(cpu) <= sirq_jiffies(cpu))
-        sirq_raise(cpu, SIRQ_TIMER);
 }
 
 /* ---- ksoftirqd ---------------------------------------------------------------------- */
@@ -426,7 +453,7 @@ bool sirq_ksoftirqd_run(struct sirq_cpu *cpu)
     if (sirq_pending(cpu) == 0)
         return false;
     sirq_own_local(cpu, ctx);
-    dispatch(cpu, ctx, SIRQ_ENTRY_KSOFTIRQD);
+    dispatch(cpu, ctx, SIRQ_ENTRY_KSOFTIRQD, 0);
     return sirq_pending(cpu) != 0;
 }
 
@@ -443,8 +470,9 @@ bool sirq_ksoftirqd_sleep(struct sirq_cpu *cpu)
 /* ---- waiting for others ------------------------------------------------------------- */
 
 /*
- * Taking each CPU's bottom halves once waits for every section that was open before, and
- * whoever issues wake-ups of such a section had announced it by then.
+ * Taking each CPU's bottom halves once waits for every section that was open before.  Its
+ * wake-ups may be issued after it let go: wait for those too, the list first (a wake-up in
+ * neither place is over).
  */
 void sirq_synchronize(struct sirq_core *core)
 {
@@ -458,7 +486,7 @@ void sirq_synchronize(struct sirq_core *core)
         sirq_disown_local(cpu, ctx);
         if (sirq_pending(cpu) != 0)
             sirq_ksoftirqd_wake(cpu);
-        while (__atomic_load_n(&cpu->waking, __ATOMIC_SEQ_CST) != 0)
+        while (!sirq_llist_empty(&cpu->wakes) || __atomic_load_n(&cpu->waking, __ATOMIC_SEQ_CST))
             core->host->relax(cpu);
     }
 }

@@ -3,8 +3,9 @@
  * The wire side of the shared-memory NIC: what a traffic source does to put frames on it
  * (layout, interrupt protocol and its ordering: shm_ring.h).
  *
- * A frame costs a copy, two stores to its descriptor, the publishing store and the load of
- * the interrupt word.  The consumer's index is cached and fetched again only when the ring
+ * A frame costs a copy and two stores to its descriptor.  The publishing store is a full
+ * barrier: it waits for the lines of all frames before it to come over from the consumer's
+ * CPU, so a fast source publishes a burst at a time.  The consumer's index is cached and fetched again only when the ring
  * looks full, so that the two sides do not pull at one line for every frame.
  *
  * The doorbell outlives the engine.  This side keeps a duplicate of the pipe's read end, so
@@ -28,6 +29,7 @@
 struct sirq_shm {
     struct sirq_shm_map map;
     uint64_t prod;        /* what ring->prod is: we are its only writer */
+    uint64_t placed;      /* prod and the frames committed since */
     uint64_t cons_cached; /* ring->cons as last seen, behind or equal to it */
     int doorbell[2];      /* duplicates; [0] is never read, see above */
 };
@@ -100,7 +102,7 @@ int sirq_shm_attach(struct sirq_shm **out, const struct sirq_netdev *dev)
     rc = sirq_shm_map_open(&shm->map, nic->memfd);
     if (rc < 0)
         goto close;
-    shm->prod = __atomic_load_n(&shm->map.ring->prod, __ATOMIC_RELAXED);
+    shm->prod = shm->placed = __atomic_load_n(&shm->map.ring->prod, __ATOMIC_RELAXED);
     shm->cons_cached = __atomic_load_n(&shm->map.ring->cons, __ATOMIC_ACQUIRE);
     rc = -EPROTO; /* an earlier producer has left a broken ring behind */
     if (shm->map.ring->magic != SIRQ_SHM_MAGIC || shm->map.ring->version != SIRQ_SHM_VERSION ||
@@ -130,49 +132,56 @@ void sirq_shm_close(struct sirq_shm *shm)
 /* Acquire: the driver is done with the places before we write to them. */
 static inline bool shm_full(struct sirq_shm *shm)
 {
-    if (shm->prod - shm->cons_cached < shm->map.ring_size)
+    if (shm->placed - shm->cons_cached < shm->map.ring_size)
         return false;
     shm->cons_cached = __atomic_load_n(&shm->map.ring->cons, __ATOMIC_ACQUIRE);
-    return shm->prod - shm->cons_cached >= shm->map.ring_size;
+    return shm->placed - shm->cons_cached >= shm->map.ring_size;
 }
 
 void *sirq_shm_reserve(struct sirq_shm *shm)
 {
-    return shm_full(shm) ? NULL : sirq_shm_frame_at(&shm->map, shm->prod);
-}
-
-static inline void shm_publish(struct sirq_shm *shm, uint32_t len, uint64_t now_ns)
-{
-    struct sirq_shm_ring *ring = shm->map.ring;
-    struct sirq_shm_desc *desc = sirq_shm_desc_at(&shm->map, shm->prod);
-
-    __atomic_store_n(&desc->len, len, __ATOMIC_RELAXED);
-    __atomic_store_n(&desc->rx_ns, now_ns, __ATOMIC_RELAXED);
-    /*
-     * Release: frame and descriptor before the index that publishes them.  Seq_cst: the
-     * index before the load of the interrupt word; either the driver's rx_pending() after
-     * its unmask sees this frame, or we see UNMASKED here.
-     */
-    __atomic_store_n(&ring->prod, ++shm->prod, __ATOMIC_SEQ_CST);
-    if (__atomic_load_n(&ring->irq, __ATOMIC_SEQ_CST) == SIRQ_SHM_UNMASKED)
-        shm_fire(shm);
+    return shm_full(shm) ? NULL : sirq_shm_frame_at(&shm->map, shm->placed);
 }
 
 void sirq_shm_commit(struct sirq_shm *shm, uint32_t len, uint64_t now_ns)
 {
+    struct sirq_shm_desc *desc = sirq_shm_desc_at(&shm->map, shm->placed);
+
     assert(len <= shm->map.frame_size);
-    assert(shm->prod - shm->cons_cached < shm->map.ring_size);
-    shm_publish(shm, len, now_ns);
+    assert(shm->placed - shm->cons_cached < shm->map.ring_size);
+    __atomic_store_n(&desc->len, len, __ATOMIC_RELAXED);
+    __atomic_store_n(&desc->rx_ns, now_ns, __ATOMIC_RELAXED);
+    shm->placed++;
+}
+
+void sirq_shm_publish(struct sirq_shm *shm)
+{
+    struct sirq_shm_ring *ring = shm->map.ring;
+
+    if (shm->prod == shm->placed)
+        return;
+    shm->prod = shm->placed;
+    /*
+     * Release: frames and descriptors before the index that publishes them.  Seq_cst: the
+     * index before the load of the interrupt word; either the driver's rx_pending() after
+     * its unmask sees these frames, or we see UNMASKED here.
+     */
+    __atomic_store_n(&ring->prod, shm->prod, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&ring->irq, __ATOMIC_SEQ_CST) == SIRQ_SHM_UNMASKED)
+        shm_fire(shm);
 }
 
 bool sirq_shm_send(struct sirq_shm *shm, const void *frame, uint32_t len, uint64_t now_ns)
 {
-    if (len > shm->map.frame_size || shm_full(shm)) {
+    void *place = len > shm->map.frame_size ? NULL : sirq_shm_reserve(shm);
+
+    if (place == NULL) {
         sirq_shm_count_drops(shm, 1);
         return false;
     }
-    memcpy(sirq_shm_frame_at(&shm->map, shm->prod), frame, len);
-    shm_publish(shm, len, now_ns);
+    memcpy(place, frame, len);
+    sirq_shm_commit(shm, len, now_ns);
+    sirq_shm_publish(shm);
     return true;
 }
 
@@ -185,5 +194,5 @@ unsigned sirq_shm_space(const struct sirq_shm *shm)
 {
     uint64_t cons = __atomic_load_n(&shm->map.ring->cons, __ATOMIC_ACQUIRE);
 
-    return shm->map.ring_size - (unsigned)(shm->prod - cons);
+    return shm->map.ring_size - (unsigned)(shm->placed - cons);
 }

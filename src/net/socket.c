@@ -31,7 +31,8 @@ static void net_unlock(struct sirq_net *net)
     __atomic_store_n(&net->lock, 0, __ATOMIC_RELEASE);
 }
 
-static struct sirq_socket *socket_alloc(struct sirq_net *net, const struct sirq_socket_config *config)
+static struct sirq_socket *socket_alloc(struct sirq_net *net,
+                                        const struct sirq_socket_config *config)
 {
     size_t rcvbuf = config->rcvbuf != 0 ? config->rcvbuf : RCVBUF_DEFAULT;
     unsigned ncpus = net->core->ncpus;
@@ -133,7 +134,7 @@ int sirq_socket_fd(struct sirq_socket *sock)
 void sirq_socket_stats(const struct sirq_socket *sock, struct sirq_socket_stats *out)
 {
     *out = (struct sirq_socket_stats){
-        .received = READ_COUNT(sock->received),
+        .received = __atomic_load_n(&sock->queue.tail, __ATOMIC_RELAXED),
         .len = sirq_ring_len(&sock->queue),
         .cap = sock->queue.cap,
     };

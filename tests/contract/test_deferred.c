@@ -363,8 +363,10 @@ static void stop_ends_run_that_does_not_end(void **state)
     endless = 0;
 }
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-#define CASE_STALL(name) cmocka_unit_test_setup_teardown(name, set_up_short_stall, tear_down)
+#define CASE(subject_state_result) \
+    cmocka_unit_test_setup_teardown(subject_state_result, set_up, tear_down)
+#define CASE_STALL(subject_state_result) \
+    cmocka_unit_test_setup_teardown(subject_state_result, set_up_short_stall, tear_down)
 
 int main(int argc, char **argv)
 {

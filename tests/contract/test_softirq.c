@@ -271,7 +271,8 @@ static void synchronize_waits_for_open_sections(void **state)
     assert_true(section > 0);
 }
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define CASE(subject_state_result) \
+    cmocka_unit_test_setup_teardown(subject_state_result, set_up, tear_down)
 
 int main(int argc, char **argv)
 {

@@ -7,7 +7,7 @@
 #include "fake_host.h"
 
 #define NET_RX SIRQ_BIT(SIRQ_NET_RX)
-#define TIMER  SIRQ_BIT(SIRQ_TIMER)
+#define TIMER SIRQ_BIT(SIRQ_TIMER)
 
 static struct fake fake;
 static struct sirq_cpu *const cpu0 = &fake.cpu[0], *const cpu1 = &fake.cpu[1];

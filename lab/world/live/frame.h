@@ -14,13 +14,13 @@
 #define SIRQ_FLOOD_PORT 9000u /* of the first receiver; the next ones follow */
 
 struct sirq_stamp {
-    uint64_t seq; /* of the flow, from 1 */
+    uint64_t seq; /* of the flow, from 1; 0: the device's timestamp stands for both */
     uint64_t sent_ns;
 };
 
 struct sirq_frame {
     uint32_t len;
-    uint32_t sum;  /* of everything the UDP checksum covers, but for the stamp */
+    uint32_t sum; /* of everything the UDP checksum covers, but for the stamp */
     uint8_t bytes[SIRQ_FRAME_MAX];
 };
 

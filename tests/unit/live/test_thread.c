@@ -318,7 +318,8 @@ static void kicks_are_answered_while_threads_come_and_go(void **state)
         assert_int_equal(sirq_live_cpu(live, env_numbers[i])->stats.stalls, 0);
 }
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define CASE(subject_state_result) \
+    cmocka_unit_test_setup_teardown(subject_state_result, set_up, tear_down)
 
 int main(void)
 {
