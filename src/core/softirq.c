@@ -160,8 +160,9 @@ static void view_update(struct sirq_view *view, uint32_t pending)
     const struct sirq_cpu *cpu = view->cpu;
 
     view->pending = pending;
-    view->looped_jiffies = cpu->looped_jiffies;
-    view->looped_valid = cpu->looped_valid;
+    /* Atomic: sirq_bh_cycle() asks before it is owner. */
+    view->looped_jiffies = __atomic_load_n(&cpu->looped_jiffies, __ATOMIC_RELAXED);
+    view->looped_valid = __atomic_load_n(&cpu->looped_valid, __ATOMIC_RELAXED);
     view->need_resched = __atomic_load_n(&cpu->need_resched, __ATOMIC_RELAXED);
     view->ksoftirqd_runnable = __atomic_load_n(&cpu->ksoftirqd, __ATOMIC_SEQ_CST);
     view->rt_task = __atomic_load_n(&cpu->rt_tasks, __ATOMIC_RELAXED) > 0;
@@ -202,8 +203,8 @@ static uint32_t admit(struct sirq_cpu *cpu, struct sirq_view *view, uint32_t pen
         mask &= policy->select(view);
     if (view->pass == 0 || mask == 0)
         return mask;
-    cpu->looped_jiffies = sirq_view_jiffies(view);
-    cpu->looped_valid = 1;
+    SIRQ_STORE(cpu->looped_jiffies, sirq_view_jiffies(view));
+    SIRQ_STORE(cpu->looped_valid, 1u);
     if (policy->restart != NULL ? policy->restart(view) : view->pass < SIRQ_MAX_RESTART)
         return mask;
     return 0;
@@ -397,7 +398,7 @@ static bool held_at_the_door(struct sirq_cpu *cpu, uint64_t word)
         return false;
     if (admit(cpu, &view, sirq_word_pending(word)) != 0)
         return false;
-    SIRQ_COUNT(cpu->stats.held, 1);
+    SIRQ_COUNT(cpu->stats.held, 1); /* approximate: not the owner */
     sirq_ksoftirqd_wake(cpu);
     return true;
 }
