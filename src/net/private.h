@@ -36,7 +36,7 @@ struct sirq_feed {
     struct sirq_socket *sock;
     bool listed;     /* may have to be woken by this CPU */
     bool touched;    /* met a packet in the present poll */
-    bool late;    /* stayed listed beyond a run already */
+    bool late;       /* stayed listed beyond a run already */
     uint64_t queued; /* counters of the socket, this CPU's part */
     uint64_t dropped;
 } __attribute__((aligned(64)));

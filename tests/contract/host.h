@@ -4,8 +4,8 @@
  * every entry of contract_hosts[].  A task is a thread or a simulated task; inside a task
  * only pause() lets time pass for certain.  Waits are bounded: nothing here waits for ever.
  */
-#ifndef CONTRACT_HOST_H
-#define CONTRACT_HOST_H
+#ifndef SIRQ_TEST_CONTRACT_HOST_H
+#define SIRQ_TEST_CONTRACT_HOST_H
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the tests of the live host share. */
-#ifndef LIVE_ENV_H
-#define LIVE_ENV_H
+#ifndef SIRQ_TEST_LIVE_ENV_H
+#define SIRQ_TEST_LIVE_ENV_H
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,8 +3,8 @@
  * Traffic for tests of the live host: a shared-memory NIC with its producer thread, one
  * socket, receivers, and the sums that have to be exact in the end.
  */
-#ifndef LIVE_TRAFFIC_H
-#define LIVE_TRAFFIC_H
+#ifndef SIRQ_TEST_LIVE_TRAFFIC_H
+#define SIRQ_TEST_LIVE_TRAFFIC_H
 
 #include "live_env.h"
 
