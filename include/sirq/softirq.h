@@ -142,6 +142,8 @@ struct sirq_cpu {
     void *host; /* the host's own per-CPU data */
     uint64_t watch_progress, watch_look_ns, watch_stood_ns, watch_long_start; /* watchdog */
     struct sirq_cpu_stats stats;
+    /* Raises that found the vector pending already; any context, __atomic.  See sirq_raised(). */
+    uint64_t merged[SIRQ_NR_VECTORS] __attribute__((aligned(64)));
 };
 
 struct sirq_core {
@@ -223,6 +225,12 @@ void sirq_bh_cycle(struct sirq_cpu *cpu);
 /* Is the caller in a softirq or bottom-half section of this CPU / in a hardirq? */
 bool sirq_in_softirq(const struct sirq_cpu *cpu);
 bool sirq_in_hardirq(const struct sirq_cpu *cpu);
+
+/*
+ * How often `vec` was raised on `cpu`, merged raises included.  Exact while no run is in
+ * progress there: a raise that was not merged has been run, or is pending.
+ */
+uint64_t sirq_raised(const struct sirq_cpu *cpu, unsigned vec);
 
 /* The vectors pending on `cpu` now. */
 uint32_t sirq_pending(const struct sirq_cpu *cpu);
