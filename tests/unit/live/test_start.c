@@ -48,6 +48,27 @@ static void start_and_stop_200_times_leaves_nothing(void **state)
     signal(signo, SIG_DFL);
 }
 
+static void clock_is_as_fast_as_the_systems(void **state)
+{
+    struct sirq_live *live = env_start(SIRQ_DELIVER_THREAD, 1);
+    const struct sirq_cpu *cpu = sirq_any_online(sirq_live_core(live));
+    double best = 1;
+
+    (void)state;
+    /* Of several looks the best: this thread may lose its CPU between the two clocks. */
+    for (unsigned i = 0; i < 5 && best > 0.001; i++) {
+        uint64_t sys = env_now_ns(), own = sirq_now_ns(cpu);
+        double off;
+
+        env_sleep_us(20000);
+        off = (double)(sirq_now_ns(cpu) - own) / (double)(env_now_ns() - sys) - 1;
+        off = off < 0 ? -off : off;
+        best = off < best ? off : best;
+    }
+    assert_true(best <= 0.001);
+    sirq_live_stop(live);
+}
+
 static void stop_discards_signals_a_thread_has_blocked(void **state)
 {
     struct sirq_live *live = env_start(SIRQ_DELIVER_SIGNAL, 1);
@@ -245,6 +266,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(start_and_stop_200_times_leaves_nothing),
+        cmocka_unit_test(clock_is_as_fast_as_the_systems),
         cmocka_unit_test(stop_discards_signals_a_thread_has_blocked),
         cmocka_unit_test(start_with_cpu_that_is_not_there_is_refused),
         cmocka_unit_test(start_with_bad_number_is_refused),
