@@ -77,8 +77,10 @@ static void stop_discards_signals_a_thread_has_blocked(void **state)
     (void)state;
     sigemptyset(&ours);
     sigaddset(&ours, SIGRTMIN + 3);
+    sigaddset(&ours, SIGIO);
     pthread_sigmask(SIG_BLOCK, &ours, &before);
     raise(SIGRTMIN + 3); /* a late kick */
+    raise(SIGIO);        /* and one for which there was no place in the queue */
     sirq_live_stop(live);
     pthread_sigmask(SIG_SETMASK, &before, NULL); /* would end the process */
 }
