@@ -88,6 +88,46 @@ static void pending_that_makes_progress_is_no_stall(void **state)
     assert_int_equal(cpu0->stats.stalls, 0);
 }
 
+static uint32_t select_short(const struct sirq_view *view)
+{
+    return view->pending & ~NET_RX;
+}
+
+static const struct sirq_policy hold_net_rx = {.name = "hold-net-rx", .select = select_short};
+
+static void vector_held_while_others_run_falls_back(void **state)
+{
+    (void)state;
+    fake_open(&fake, SIRQ_HI);
+    sirq_set_policy(&fake.core, &hold_net_rx);
+    look(0);
+    fake_irq(&fake, 0, NET_RX);
+    for (unsigned i = 0; i < 4; i++) {
+        assert_int_equal(cpu0->stats.stalls, 0);
+        fake_irq(&fake, 0, SIRQ_BIT(SIRQ_HI)); /* as a tick does */
+        look(SECOND / 4);
+    }
+    assert_int_equal(fake.action[SIRQ_HI].runs, 4);
+    assert_int_equal(cpu0->stats.stalls, 1);
+    assert_ptr_equal(sirq_get_policy(&fake.core), sirq_policy_default());
+}
+
+static void vectors_pending_in_turn_are_no_stall(void **state)
+{
+    (void)state;
+    fake_open(&fake, SIRQ_HI);
+    look(0);
+    for (unsigned i = 0; i < 8; i++) { /* something always is, but nothing for long */
+        sirq_set_policy(&fake.core, &hold);
+        fake_irq(&fake, 0, i % 2 ? NET_RX : SIRQ_BIT(SIRQ_HI));
+        look(SECOND / 4);
+        sirq_set_policy(&fake.core, sirq_policy_find("inline"));
+        fake_irq(&fake, 0, 0);
+    }
+    assert_int_equal(fake.action[SIRQ_NET_RX].runs, 4);
+    assert_int_equal(cpu0->stats.stalls, 0);
+}
+
 static void pending_behind_a_long_bh_section_is_not_the_policys_fault(void **state)
 {
     (void)state;
@@ -188,6 +228,8 @@ int main(void)
         cmocka_unit_test_setup(first_look_at_fresh_work_is_no_stall, set_up),
         cmocka_unit_test_setup(nothing_pending_for_long_is_no_stall, set_up),
         cmocka_unit_test_setup(pending_that_makes_progress_is_no_stall, set_up),
+        cmocka_unit_test_setup(vector_held_while_others_run_falls_back, set_up),
+        cmocka_unit_test_setup(vectors_pending_in_turn_are_no_stall, set_up),
         cmocka_unit_test_setup(pending_behind_a_long_bh_section_is_not_the_policys_fault, set_up),
         cmocka_unit_test_setup(stalled_again_is_counted_again, set_up),
         cmocka_unit_test_setup(bound_is_the_cores, set_up),

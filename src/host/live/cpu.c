@@ -241,7 +241,7 @@ static int start_ksoftirqd(struct live_cpu *lc, struct sirq_error *err)
         return sirq_fail(err, -ret, "ksoftirqd/%u: cannot start: %s", lc->number, strerror(-ret));
     while (__atomic_load_n(&lc->ksoftirqd_tid, __ATOMIC_ACQUIRE) == 0)
         sirq_host_futex_wait((uint32_t *)&lc->ksoftirqd_tid, 0, NULL);
-    ret = sirq_host_pin(lc->ksoftirqd_tid, lc->number);
+    ret = sirq_host_ksoftirqd_place(lc);
     if (ret != 0)
         sirq_fail(err, -ret, "cpu %u: ksoftirqd cannot run there: %s", lc->number, strerror(-ret));
     else

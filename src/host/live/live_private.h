@@ -84,6 +84,7 @@ struct live_cpu {
     pid_t ksoftirqd_tid;    /* __atomic */
     uint32_t own_ksoftirqd; /* __atomic: its thread runs; else another's does its work */
     struct sirq_sched ksoftirqd_sched;
+    cpu_set_t ksoftirqd_cpus; /* empty: its own */
     uint32_t stop;        /* __atomic */
     uint32_t target;      /* __atomic: tid that takes this CPU's interrupts */
     uint32_t kicked;      /* __atomic: an interrupt is under way, see deliver.c */
@@ -170,6 +171,7 @@ int sirq_host_sched_set(pid_t tid, const struct sirq_sched *sched, const char *w
                         struct sirq_error *err);
 int sirq_host_sched_get(pid_t tid, struct sirq_sched *sched);
 int sirq_host_pin(pid_t tid, unsigned cpu);
+int sirq_host_ksoftirqd_place(const struct live_cpu *lc);
 
 /* wait.c: host table entries */
 void sirq_host_bh_lock(struct sirq_cpu *cpu, struct sirq_ctx *ctx);
