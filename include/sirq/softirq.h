@@ -140,7 +140,9 @@ struct sirq_cpu {
      * up what is left at once. */
     void (*run_end)(struct sirq_cpu *cpu, bool goes_on);
     void *host; /* the host's own per-CPU data */
-    uint64_t watch_progress, watch_look_ns, watch_stood_ns, watch_long_start; /* watchdog */
+    uint64_t watch_look_ns, watch_stood_ns, watch_run_start_ns, watch_run_ns; /* watchdog */
+    uint32_t watch_held;
+    uint64_t watch_ran[SIRQ_NR_VECTORS];
     struct sirq_cpu_stats stats;
 };
 
@@ -253,8 +255,9 @@ void sirq_wake(struct sirq_cpu *cpu, struct sirq_wq *wq);
 void sirq_tick(struct sirq_cpu *cpu);
 
 /*
- * Watchdog: call for each online CPU every few ticks, from any thread, one at a time.
- * Pending work that stood still for core->stall_ns means the policy holds it forever: the
+ * Watchdog: call for each online CPU every few ticks, from any thread, one at a time.  A
+ * longer gap than half of core->stall_ns counts as that: the program was stopped, not held.
+ * A pending vector that did not run for core->stall_ns means the policy holds it forever: the
  * default policy takes over, stats.stalls counts it and ksoftirqd is woken.  One run that
  * lasts longer than core->stall_ns is counted in stats.long_runs and reported through
  * host->report, no more: the published stall of `resched` has to be visible.
