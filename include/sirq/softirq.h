@@ -140,10 +140,9 @@ struct sirq_cpu {
      * up what is left at once. */
     void (*run_end)(struct sirq_cpu *cpu, bool goes_on);
     void *host; /* the host's own per-CPU data */
-    /* Watchdog's own, the last two: vectors that moved, and their runs at the last look. */
-    uint64_t watch_look_ns, watch_stood_ns, watch_long_start;
-    uint32_t watch_moved;
-    uint64_t watch_run[SIRQ_NR_VECTORS];
+    uint64_t watch_look_ns, watch_stood_ns, watch_run_start_ns, watch_run_ns; /* watchdog */
+    uint32_t watch_held;
+    uint64_t watch_ran[SIRQ_NR_VECTORS];
     struct sirq_cpu_stats stats;
     /* Raises that found the vector pending already; any context, __atomic.  See sirq_raised(). */
     uint64_t merged[SIRQ_NR_VECTORS] __attribute__((aligned(64)));
@@ -264,8 +263,9 @@ void sirq_wake(struct sirq_cpu *cpu, struct sirq_wq *wq);
 void sirq_tick(struct sirq_cpu *cpu);
 
 /*
- * Watchdog: call for each online CPU every few ticks, from any thread, one at a time.
- * A vector that was pending and not run for core->stall_ns is held by the policy: the
+ * Watchdog: call for each online CPU every few ticks, from any thread, one at a time.  A
+ * longer gap than half of core->stall_ns counts as that: the program was stopped, not held.
+ * A pending vector that did not run for core->stall_ns means the policy holds it forever: the
  * default policy takes over, stats.stalls counts it and ksoftirqd is woken.  One run that
  * lasts longer than core->stall_ns is counted in stats.long_runs and reported through
  * host->report, no more: the published stall of `resched` has to be visible.

@@ -166,6 +166,7 @@ static void *clock_main(void *arg)
     struct timespec tick = {.tv_nsec = (long)(live->core.tick_ns % 1000000000u),
                             .tv_sec = (time_t)(live->core.tick_ns / 1000000000u)};
 
+    sirq_host_own_thread = true;
     while (sirq_host_futex_wait(&live->stop, 0, &tick) == -ETIMEDOUT ||
            !__atomic_load_n(&live->stop, __ATOMIC_ACQUIRE)) {
         pthread_mutex_lock(&live->config_lock);

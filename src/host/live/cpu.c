@@ -112,6 +112,7 @@ static void *ksoftirqd_main(void *arg)
     unsigned drain = 0;
 
     sirq_host_this_lc = lc;
+    sirq_host_own_thread = true;
     __atomic_store_n(&lc->ksoftirqd_tid, gettid(), __ATOMIC_RELEASE);
     sirq_host_futex_wake((uint32_t *)&lc->ksoftirqd_tid, 1);
     take_signals(lc);
@@ -163,6 +164,7 @@ static void *irq_main(void *arg)
     struct sched_param param = {.sched_priority = IRQ_THREAD_PRIORITY};
 
     sirq_host_this_lc = lc;
+    sirq_host_own_thread = true;
     if (sched_setscheduler(0, SCHED_FIFO, &param) != 0) /* as high as permitted */
         setpriority(PRIO_PROCESS, 0, -20);
     while (!stopping(lc)) {

@@ -155,6 +155,7 @@ void sirq_host_bug(const char *expr, const char *file, int line);
 extern __thread struct live_cpu *sirq_host_this_lc __attribute__((tls_model("initial-exec")));
 extern __thread struct live_thread *sirq_host_this_thread
     __attribute__((tls_model("initial-exec")));
+extern __thread bool sirq_host_own_thread __attribute__((tls_model("initial-exec")));
 struct sirq_ctx *sirq_host_ctx(void);
 struct sirq_cpu *sirq_host_this_cpu(struct sirq_core *core);
 void sirq_host_thread_asleep(struct live_thread *thread);
@@ -164,6 +165,20 @@ bool sirq_host_others_runnable(const struct live_cpu *lc);
 bool sirq_host_anyone_awake(const struct live_cpu *lc);
 bool sirq_host_wanted(struct live_cpu *lc);
 void sirq_host_threads_move(struct live_cpu *from, struct live_cpu *to);
+
+/*
+ * Calls that wait for the engine's threads, or change which thread is interrupted, come from
+ * the application's threads and outside of softirqs.  `who` is a string literal.
+ */
+#define LIVE_ASSERT_TASK(live, who)                                                         \
+    do {                                                                                    \
+        if (sirq_host_own_thread)                                                           \
+            sirq_host_bug(who ": on a thread of the engine", __FILE__, __LINE__);           \
+        if (sirq_host_in_softirq(live))                                                     \
+            sirq_host_bug(who ": in a softirq, interrupt or bottom-half section", __FILE__, \
+                          __LINE__);                                                        \
+    } while (0)
+bool sirq_host_in_softirq(const struct sirq_live *live);
 
 /* sched.c */
 int sirq_host_sched_check(const struct sirq_sched *sched, const char *who, struct sirq_error *err);
