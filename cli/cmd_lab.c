@@ -155,14 +155,16 @@ static int parse(int argc, char **argv, struct sirq_lab_options *options, struct
                            argv[optind - 1]);
         else if (option == '?')
             rc = sirq_fail(err, EINVAL,
-                           "no such option, or not one alone: %.40s; see softirq lab "
-                           "--help",
+                           "no such option, or more than one begins so: %.40s; see "
+                           "softirq lab --help",
                            argv[optind - 1]);
         else if (option == OPT_WORLD && !options->experiment)
             rc = sirq_fail(err, EINVAL, "name the experiment before --world");
         else
             rc = set_option(options, option, optarg, err);
     }
+    if (!rc && optind < argc) /* after "--" */
+        rc = sirq_fail(err, EINVAL, "what is '%.40s' for? see softirq lab --help", argv[optind]);
     return rc;
 }
 

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* softirq: finds the subcommand; everything else is the subcommand's. */
+#include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli.h"
 
@@ -25,7 +28,33 @@ static void help(FILE *out)
           out);
 }
 
-int main(int argc, char **argv)
+/*
+ * Standard streams that we were started without are taken, or the next file that is opened
+ * would get our output.  Read-only: writing there still fails.
+ */
+static void fill_streams(void)
+{
+    int fd;
+
+    do
+        fd = open("/dev/null", O_RDONLY);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0)
+        close(fd);
+}
+
+/* Output that did not arrive is a failure: a full disk, a closed pipe. */
+static int finish(int code)
+{
+    bool lost = ferror(stdout) != 0;
+
+    if (fflush(stdout) == 0 && !lost)
+        return code;
+    fputs("softirq: the output could not be written\n", stderr);
+    return code ? code : SIRQ_EXIT_FAILED;
+}
+
+static int run(int argc, char **argv)
 {
     if (argc < 2) {
         help(stderr);
@@ -48,4 +77,10 @@ int main(int argc, char **argv)
         fprintf(stderr, "%s %s", i ? "," : "", commands[i]->name);
     fputs(" (see softirq --help)\n", stderr);
     return SIRQ_EXIT_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+    fill_streams();
+    return finish(run(argc, argv));
 }

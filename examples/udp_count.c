@@ -2,11 +2,12 @@
 /* udp_count IFNAME PORT: count the datagrams that arrive on an interface, through softirqs. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sirq/sirq.h>
 
-#define TRY(call)    \
-    if ((call) != 0) \
-    return fprintf(stderr, "udp_count: %s: %s\n", #call, err.text), 1
+#define TRY(call)      \
+    if ((rc = (call))) \
+    return fprintf(stderr, "udp_count: %s: %s\n", #call, *err.text ? err.text : strerror(-rc)), 1
 
 int main(int argc, char **argv)
 {
@@ -20,7 +21,9 @@ int main(int argc, char **argv)
     struct sirq_socket *sock;
     char data[2048];
     struct sirq_msg msg = {.buf = data, .size = sizeof(data)};
+    int rc;
 
+    setvbuf(stdout, NULL, _IOLBF, 0);           /* each line at once, into a pipe too */
     TRY(sirq_live_start(&live, &config, &err)); /* on the first CPU we may use */
     unsigned cpu = sirq_live_cpu_number(sirq_any_online(sirq_live_core(live)));
     TRY(sirq_net_create(&net, sirq_live_core(live), NULL));

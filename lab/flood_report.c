@@ -155,10 +155,22 @@ static void print_notes(const struct sirq_flood_run *run, double rate, FILE *out
         for (unsigned n = 0; row->wanted_rate == rate && n < row->nnotes; n++) {
             if (strcmp(last, row->note[n].text) == 0)
                 continue; /* the same for every policy: once is enough */
-            fprintf(out, "  %s, %s: %s\n", row->policy, row->setup, row->note[n].text);
+            if (row->skipped)
+                fprintf(out, "  no row %s: %s\n", row->setup, row->note[n].text);
+            else
+                fprintf(out, "  %s, %s: %s\n", row->policy, row->setup, row->note[n].text);
             last = row->note[n].text;
         }
     }
+}
+
+static bool rate_measured(const struct sirq_results *results, double rate)
+{
+    for (unsigned i = 0; i < results->nrows; i++) {
+        if (results->rows[i]->wanted_rate == rate && !results->rows[i]->skipped)
+            return true;
+    }
+    return false;
 }
 
 static void print_rate(const struct sirq_flood_run *run, double rate, FILE *out)
@@ -282,7 +294,8 @@ static void report_rates(const struct sirq_flood_run *run, FILE *out)
     for (unsigned i = 0; i < results->nrows; i++) {
         if (!first_of_rate(results, i))
             continue;
-        print_rate(run, results->rows[i]->wanted_rate, out);
+        if (rate_measured(results, results->rows[i]->wanted_rate))
+            print_rate(run, results->rows[i]->wanted_rate, out);
         print_notes(run, results->rows[i]->wanted_rate, out);
     }
     if (run->no_elsewhere)

@@ -90,9 +90,9 @@ static int add_policy(struct sirq_lab_options *options, const char *name, struct
         options->policy[options->npolicies++] = policy;
         return 0;
     }
-    add_name(&list, "all");
     for (unsigned i = 0; sirq_policies[i]; i++)
         add_name(&list, sirq_policies[i]->name);
+    add_name(&list, "or 'all' alone");
     return no_such(err, "--policy", name, &list);
 }
 
@@ -162,8 +162,12 @@ static int add_rate(struct sirq_lab_options *options, const char *text, struct s
     if (sirq_lab_parse_count(text, 1, SIRQ_LAB_RATE_LIMIT, &rate))
         return sirq_fail(err, EINVAL,
                          "--rate %.40s: not a rate; give packets/s from 1 to 100M "
-                         "(1k, 2.5M, or a list of them), 'max' or 'sweep'",
+                         "(1k, 2.5M, or a list of them), or 'max' or 'sweep' alone",
                          text);
+    for (unsigned i = 0; i < options->nrates; i++) {
+        if (options->rate[i] == rate)
+            return sirq_fail(err, EINVAL, "--rate: %.40s stands twice in the list", text);
+    }
     if (options->nrates == SIRQ_LAB_RATES)
         return sirq_fail(err, EINVAL, "--rate: more than %u rates; give fewer", SIRQ_LAB_RATES);
     options->rate[options->nrates++] = rate;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "experiment.h"
+#include "table.h"
 
 void sirq_progress_start(struct sirq_progress *progress, unsigned total, uint64_t step_ns)
 {
@@ -36,12 +37,18 @@ void sirq_progress_step(struct sirq_progress *progress, const char *fmt, ...)
 void sirq_progress_tick(const struct sirq_progress *progress, uint64_t into_ns)
 {
     uint64_t left = (progress->total - progress->done) * progress->step_ns;
+    unsigned width = sirq_lab_table_width(stderr); /* each time: windows change */
+    char line[160];
+    int most = sizeof(line);
 
     if (!progress->on)
         return;
     left = left > into_ns ? left - into_ns : 0;
-    fprintf(stderr, "\r\033[K[%u/%u] %s, about %.0f s left", progress->done + 1, progress->total,
-            progress->text, (double)left / 1e9);
+    snprintf(line, sizeof(line), "[%u/%u] %s, about %.0f s left", progress->done + 1,
+             progress->total, progress->text, (double)left / 1e9);
+    if (width && width <= sizeof(line)) /* a line that wraps cannot be taken back */
+        most = (int)width - 1;
+    fprintf(stderr, "\r\033[K%.*s", most, line);
     fflush(stderr);
 }
 

@@ -129,10 +129,12 @@ static int run_rate(struct sirq_flood_run *run, double rate, struct sirq_error *
 static int run_all(struct sirq_flood_run *run, struct sirq_error *err)
 {
     const struct sirq_lab_options *options = run->options;
-    unsigned nrates = count_rates(options);
+    unsigned nrates = count_rates(options), rows = 2 * options->npolicies;
     int rc;
 
-    sirq_progress_start(&run->progress, 1 + nrates * 2 * options->npolicies,
+    if (options->rates != SIRQ_LAB_RATE_SWEEP && !options->world->no_elsewhere(run->session))
+        rows++;
+    sirq_progress_start(&run->progress, 1 + nrates * rows,
                         (uint64_t)(run->seconds * 1e9) + ROW_OVERHEAD_NS);
     sirq_progress_step(&run->progress, "one-CPU limit");
     rc = options->world->flood_limit(run->session, &run->limit, err);

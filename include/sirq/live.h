@@ -142,7 +142,7 @@ struct sirq_live_usage {
 int sirq_live_usage(struct sirq_live *live, unsigned cpu, struct sirq_live_usage *out);
 
 /* CPU time of the calling registered thread: all of it, and the part that softirqs took on
- * top of it (estimated from wall time and run-queue waits; see docs/performance.md). */
+ * top of it (estimated from wall time and run-queue waits; see docs/decisions.md). */
 struct sirq_thread_usage {
     uint64_t cpu_ns;
     uint64_t softirq_ns;

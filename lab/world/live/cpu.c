@@ -84,7 +84,7 @@ static int check_wanted(int wanted, const cpu_set_t *allowed, const cpu_set_t *o
     if (!CPU_ISSET(wanted, allowed))
         return sirq_fail(err, EINVAL,
                          "--cpu %d: not in the affinity mask of this process; "
-                         "choose one of %s, or start it with taskset",
+                         "allowed: %s; choose one of them, or start it with taskset",
                          wanted, sirq_lab_cpus_format(allowed, list, sizeof(list)));
     return 0;
 }

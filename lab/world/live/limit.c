@@ -191,7 +191,7 @@ static int measure(struct limit *limit, struct sirq_flood_limit *out, struct sir
     int rc = pthread_create(&limit->receiver.thread, NULL, limit_main, limit);
 
     if (rc)
-        return sirq_fail(err, rc, "cannot start a thread");
+        return sirq_fail(err, rc, "cannot start a thread: %s", strerror(rc));
     sirq_sender_flood(&limit->rig->sender, 0);
     rc = wait_measured(limit, err);
     if (!rc)

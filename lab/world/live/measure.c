@@ -139,6 +139,8 @@ static void add_others(struct sirq_row *row, const struct sirq_receivers *group,
     if (group->rig->irq_cpu == group->rig->session->cpus.flooded)
         others -= (double)(end->ksoftirqd_ns - begin->ksoftirqd_ns);
     others -= (double)(end->irq_thread_ns - begin->irq_thread_ns);
+    if (others > wall) /* busy_ns goes in steps of 10 ms */
+        others = wall;
     sirq_row_add(row, "percent", others > 0 ? 100 * others / wall : 0, "others_cpu");
 }
 

@@ -53,45 +53,47 @@ static void child(const struct run *run, char **argv)
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     signal(SIGINT, SIG_DFL);
-    dup2(run->out, STDOUT_FILENO);
+    if (dup2(run->out, STDOUT_FILENO) < 0)
+        close(STDOUT_FILENO); /* asked to be without */
     dup2(run->err, STDERR_FILENO);
     alarm(BOUND_S); /* survives exec: a hang becomes a death by SIGALRM */
     execv(program, argv);
     _exit(127);
 }
 
-/* args: words of the command line, parted by blanks; "''" is an empty one. */
-static void start(struct run *run, const char *args)
+/* args: words parted by blanks, "''" is an empty one.  out: stdout, -1: none. */
+static void start_with(struct run *run, const char *args, int out)
 {
     char name[] = "softirq", nothing[] = "", line[512], *argv[MAX_ARGS] = {name}, *save = NULL;
     int n = 1;
 
-    memset(run, 0, sizeof(*run));
+    *run = (struct run){.out = out, .err = scratch()};
     snprintf(line, sizeof(line), "%s", args);
     for (char *w = strtok_r(line, " ", &save); w && n < MAX_ARGS - 1;
          w = strtok_r(NULL, " ", &save))
         argv[n++] = strcmp(w, "''") == 0 ? nothing : w;
-    run->out = scratch();
-    run->err = scratch();
     run->pid = fork();
     assert_true(run->pid >= 0);
     if (!run->pid)
         child(run, argv);
 }
 
-static void slurp(int fd, char *text, size_t size)
+static void start(struct run *run, const char *args)
 {
-    ssize_t n = pread(fd, text, size - 1, 0);
-
-    text[n > 0 ? n : 0] = '\0';
-    close(fd);
+    start_with(run, args, scratch());
 }
 
 static void finish(struct run *run)
 {
+    const int fds[2] = {run->out, run->err};
+
     assert_int_equal(waitpid(run->pid, &run->status, 0), run->pid);
-    slurp(run->out, run->text[0], sizeof(run->text[0]));
-    slurp(run->err, run->text[1], sizeof(run->text[1]));
+    for (unsigned i = 0; i < 2; i++) {
+        ssize_t n = pread(fds[i], run->text[i], sizeof(run->text[i]) - 1, 0);
+
+        run->text[i][n > 0 ? n : 0] = '\0';
+        close(fds[i]);
+    }
 }
 
 static void expect_exit(const struct run *run, int code)
@@ -103,9 +105,7 @@ static void expect_exit(const struct run *run, int code)
 
 static void sleep_ms(unsigned ms)
 {
-    struct timespec ts = {ms / 1000, (long)(ms % 1000) * 1000000};
-
-    nanosleep(&ts, NULL);
+    nanosleep(&(struct timespec){ms / 1000, (long)(ms % 1000) * 1000000}, NULL);
 }
 
 /* A process that has ended, or is only waited for, is gone. */
@@ -173,14 +173,14 @@ static pid_t find_sender(const struct run *run)
     return 0;
 }
 
-static bool machine_has_two_cpus(void)
+static void need_two_cpus(void)
 {
     cpu_set_t set;
 
     if (!sched_getaffinity(0, sizeof(set), &set) && CPU_COUNT(&set) >= 2)
-        return true;
+        return;
     print_message("a flood needs two CPUs; this process may use one\n");
-    return false;
+    skip();
 }
 
 /* ---- bad input ----------------------------------------------------------------------- */
@@ -216,7 +216,9 @@ static void bad_input_gives_exit_2_and_names_the_argument(void **state)
         {"lab udp-flood --csv /nonexistent/a.csv", {"--csv", "/nonexistent/a.csv"}},
         {"lab udp-flood --seed x", {"--seed", "whole number"}},
         {"lab udp-flood --rate", {"--rate", "value"}},
+        {"lab udp-flood --policy all,inline", {"'all' alone", "inline"}},
         {"lab udp-flood --bogus", {"--bogus", "--help"}},
+        {"lab udp-flood -- bogus", {"bogus", "--help"}},
     };
     static struct run run;
 
@@ -248,6 +250,19 @@ static void help_and_version_give_exit_0(void **state)
         finish(&run);
         expect_exit(&run, 0);
         assert_non_null(strstr(run.text[0], cases[i][1]));
+    }
+}
+
+static void output_that_is_lost_gives_exit_1(void **state)
+{
+    static struct run run;
+
+    (void)state;
+    for (unsigned closed = 0; closed < 2; closed++) {
+        start_with(&run, "lab --list", closed ? -1 : open("/dev/full", O_WRONLY));
+        finish(&run);
+        expect_exit(&run, 1);
+        assert_non_null(strstr(run.text[1], "output"));
     }
 }
 
@@ -344,8 +359,7 @@ static void light_load_run_is_complete_and_lossless(void **state)
     unsigned n;
 
     (void)state;
-    if (!machine_has_two_cpus())
-        skip();
+    need_two_cpus();
     make_dir(dir);
     snprintf(path, sizeof(path), "%s/a.csv", dir);
     snprintf(args, sizeof(args),
@@ -374,8 +388,7 @@ static void flood_of_every_policy_and_delivery_has_exact_sums(void **state)
     char args[256];
 
     (void)state;
-    if (!machine_has_two_cpus())
-        skip();
+    need_two_cpus();
     for (unsigned i = 0; i < 3; i++) {
         snprintf(args, sizeof(args),
                  "lab udp-flood --policy all --seconds 0.1 --receivers 3 "
@@ -393,8 +406,7 @@ static void packet_run_is_exact_or_says_what_is_missing(void **state)
     static struct run run;
 
     (void)state;
-    if (!machine_has_two_cpus())
-        skip();
+    need_two_cpus();
     start(&run, "lab udp-flood --nic packet --policy ksoftirqd --rate 20k --seconds 0.3");
     finish(&run);
     if (WIFEXITED(run.status) && WEXITSTATUS(run.status) == 1 &&
@@ -415,8 +427,7 @@ static void interrupted_run_prints_what_it_has_and_leaves_nothing(void **state)
     pid_t sender;
 
     (void)state;
-    if (!machine_has_two_cpus())
-        skip();
+    need_two_cpus();
     make_dir(dir);
     snprintf(args, sizeof(args), "lab udp-flood --policy ksoftirqd --seconds 30 --csv %s/a.csv",
              dir);
@@ -437,8 +448,7 @@ static void dead_sender_ends_the_run_with_a_clear_error(void **state)
     pid_t sender;
 
     (void)state;
-    if (!machine_has_two_cpus())
-        skip();
+    need_two_cpus();
     start(&run, "lab udp-flood --policy ksoftirqd --seconds 30");
     sender = find_sender(&run);
     sleep_ms(100);
@@ -457,8 +467,7 @@ static void killed_run_takes_its_sender_along(void **state)
     pid_t sender;
 
     (void)state;
-    if (!machine_has_two_cpus())
-        skip();
+    need_two_cpus();
     start(&run, "lab udp-flood --policy ksoftirqd --seconds 30");
     sender = find_sender(&run);
     kill(run.pid, SIGKILL);
@@ -473,6 +482,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bad_input_gives_exit_2_and_names_the_argument),
         cmocka_unit_test(help_and_version_give_exit_0),
+        cmocka_unit_test(output_that_is_lost_gives_exit_1),
         cmocka_unit_test(light_load_run_is_complete_and_lossless),
         cmocka_unit_test(flood_of_every_policy_and_delivery_has_exact_sums),
         cmocka_unit_test(packet_run_is_exact_or_says_what_is_missing),

@@ -111,6 +111,8 @@ static void rates_of_a_list_are_kept_in_order(void **state)
     assert_int_equal(sirq_lab_set_rates(&options, "1k,,2k", &err), -EINVAL);
     assert_non_null(strstr(err.text, "--rate"));
     assert_int_equal(sirq_lab_set_rates(&options, "101M", &err), -EINVAL);
+    assert_int_equal(sirq_lab_set_rates(&options, "1k,2k,1000", &err), -EINVAL);
+    assert_non_null(strstr(err.text, "twice"));
 }
 
 static void policies_unknown_or_twice_are_refused_by_name(void **state)
