@@ -16,12 +16,14 @@
  * What a handler or action may do under signal delivery: everything in sirq/softirq.h,
  * tasklet.h, timer.h and net.h that names softirq or hardirq context, and what
  * signal-safety(7) lists.  Not: malloc, stdio, locks shared with interrupted threads,
- * blocking.  Debug builds check the calls of this library.
+ * blocking.  The calls of this library are checked as far as they can tell: misuse is
+ * asserted (assertions stay on) or refused with -EDEADLK.
  *
  * What registered threads see of signal delivery: system calls are restarted (SA_RESTART),
  * but for those that never are (nanosleep, poll, epoll_wait, ...: signal(7)), which return
  * EINTR.  The signals used are config.signo and SIGIO (the kernel sends that one when the
- * queue of the first is full).
+ * queue of the first is full).  A registered thread that blocks them keeps interrupts off its
+ * CPU for as long, like a kernel that disables them: not for more than an instant.
  *
  * Taking down, in this order: sirq_live_detach each device, sirq_socket_close, sirq_netdev_close,
  * sirq_net_destroy, unregister threads, sirq_live_stop.
@@ -142,7 +144,7 @@ struct sirq_live_usage {
 int sirq_live_usage(struct sirq_live *live, unsigned cpu, struct sirq_live_usage *out);
 
 /* CPU time of the calling registered thread: all of it, and the part that softirqs took on
- * top of it (estimated from wall time and run-queue waits; see docs/performance.md). */
+ * top of it (estimated from wall time and run-queue waits; see docs/decisions.md). */
 struct sirq_thread_usage {
     uint64_t cpu_ns;
     uint64_t softirq_ns;
