@@ -48,7 +48,7 @@ enum sirq_delivery { SIRQ_DELIVER_SIGNAL, SIRQ_DELIVER_THREAD, SIRQ_DELIVER_POLL
 struct sirq_sched {
     int policy;   /* SCHED_OTHER, SCHED_BATCH, SCHED_IDLE, SCHED_FIFO, SCHED_RR */
     int priority; /* 1..99 for FIFO and RR, else 0 */
-    int nice;     /* -20..19, for the others */
+    int nice;     /* -20..19, for the others; 0 without the right to it: as the program has */
 };
 
 struct sirq_live_config {
