@@ -16,12 +16,14 @@
  * What a handler or action may do under signal delivery: everything in sirq/softirq.h,
  * tasklet.h, timer.h and net.h that names softirq or hardirq context, and what
  * signal-safety(7) lists.  Not: malloc, stdio, locks shared with interrupted threads,
- * blocking.  Debug builds check the calls of this library.
+ * blocking.  The calls of this library are checked as far as they can tell: misuse is
+ * asserted (assertions stay on) or refused with -EDEADLK.
  *
  * What registered threads see of signal delivery: system calls are restarted (SA_RESTART),
  * but for those that never are (nanosleep, poll, epoll_wait, ...: signal(7)), which return
  * EINTR.  The signals used are config.signo and SIGIO (the kernel sends that one when the
- * queue of the first is full).
+ * queue of the first is full).  A registered thread that blocks them keeps interrupts off its
+ * CPU for as long, like a kernel that disables them: not for more than an instant.
  *
  * Taking down, in this order: sirq_live_detach each device, sirq_socket_close, sirq_netdev_close,
  * sirq_net_destroy, unregister threads, sirq_live_stop.
@@ -46,7 +48,7 @@ enum sirq_delivery { SIRQ_DELIVER_SIGNAL, SIRQ_DELIVER_THREAD, SIRQ_DELIVER_POLL
 struct sirq_sched {
     int policy;   /* SCHED_OTHER, SCHED_BATCH, SCHED_IDLE, SCHED_FIFO, SCHED_RR */
     int priority; /* 1..99 for FIFO and RR, else 0 */
-    int nice;     /* -20..19, for the others */
+    int nice;     /* -20..19, for the others; 0 without the right to it: as the program has */
 };
 
 struct sirq_live_config {

@@ -80,6 +80,8 @@ static inline uint32_t sirq_view_queue_fill(const struct sirq_view *view)
 struct sirq_ran {
     unsigned vec;
     uint64_t time_ns;
+    uint32_t delivered; /* packets put on consumers' queues ... */
+    uint32_t dropped;   /* ... and dropped since these were full; 0 of other vectors */
 };
 
 /* A waking real-time task, for place(). */

@@ -127,6 +127,8 @@ struct sirq_cpu {
     uint32_t need_resched;   /* any writer, __atomic */
     uint32_t ksoftirqd;      /* 1 runnable, 0 asleep; hosts may sleep on it as a futex */
     uint32_t queue_fill;     /* fullest consumer queue, 1/1000; owner writes (packet path) */
+    uint32_t ran_delivered;  /* what came of the action that runs, see struct sirq_ran; ... */
+    uint32_t ran_dropped;    /* ... the core clears them before, the packet path fills them */
     uint32_t rt_tasks;       /* RT tasks running or queued here; host writes, __atomic */
     uint32_t looped_valid;   /* owner only, with looped_jiffies */
     uint64_t looped_jiffies; /* jiffy in which the loop last went round (Rik van Riel, 2014) */

@@ -17,6 +17,10 @@ int sirq_core_init(struct sirq_core *core, struct sirq_cpu *cpus, unsigned ncpus
 {
     if (core == NULL || cpus == NULL || host == NULL || ncpus == 0 || hz == 0 || hz > 100000)
         return -EINVAL;
+#ifdef SIRQ_HZ
+    if (hz != SIRQ_HZ) /* the policies' limits are constants for that one */
+        return -EINVAL;
+#endif
     *core = (struct sirq_core){
         .host = host,
         .host_data = host_data,

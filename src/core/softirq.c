@@ -203,7 +203,10 @@ static void tell_ran(struct sirq_cpu *cpu, struct sirq_view *view, unsigned vec,
 
     if (policy->ran != NULL) {
         view->pending = sirq_pending(cpu);
-        policy->ran(view, &(const struct sirq_ran){.vec = vec, .time_ns = time_ns});
+        policy->ran(view, &(const struct sirq_ran){.vec = vec,
+                                                   .time_ns = time_ns,
+                                                   .delivered = cpu->ran_delivered,
+                                                   .dropped = cpu->ran_dropped});
     }
 }
 
@@ -212,6 +215,7 @@ static void call_action(struct sirq_cpu *cpu, struct sirq_view *view, unsigned v
     struct sirq_vec_stats *stats = &cpu->stats.vec[vec];
     uint64_t now, time_ns;
 
+    cpu->ran_delivered = cpu->ran_dropped = 0;
     cpu->core->action[vec].fn(cpu, cpu->core->action[vec].data);
     SIRQ_BUG_ON(cpu, cpu->bh_depth != 1);
     now = sirq_now_ns(cpu);

@@ -214,9 +214,15 @@ static void napi_go_on(struct sirq_cpu *cpu, struct sirq_net_cpu *nc)
             napi_give(home, napi_list_pop(&nc->polls));
 }
 
+static uint64_t dropped_full(const struct sirq_net_stats *stats)
+{
+    return stats->verdict[SIRQ_DROP_SOCKET_FULL] + stats->verdict[SIRQ_DROP_NO_BUFFER];
+}
+
 void sirq_net_rx_action(struct sirq_cpu *cpu, void *data)
 {
     struct sirq_net_cpu *nc = sirq_net_cpu(cpu);
+    uint64_t delivered = nc->stats.verdict[SIRQ_DELIVERED], dropped = dropped_full(&nc->stats);
     struct rx_cycle cycle = {
         .list = nc->polls,
         .budget = (int)nc->net->config.netdev_budget,
@@ -226,6 +232,8 @@ void sirq_net_rx_action(struct sirq_cpu *cpu, void *data)
     (void)data;
     napi_list_splice(&cycle.list, sirq_llist_take(&nc->incoming));
     cycle_run(cpu, nc, &cycle);
+    cpu->ran_delivered = (uint32_t)(nc->stats.verdict[SIRQ_DELIVERED] - delivered);
+    cpu->ran_dropped = (uint32_t)(dropped_full(&nc->stats) - dropped);
     /* Not reached, then newcomers, then those that want more: everyone gets a turn. */
     napi_list_splice(&cycle.list, sirq_llist_take(&nc->incoming));
     napi_list_splice(&cycle.list, cycle.repoll.first);

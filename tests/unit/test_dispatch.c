@@ -254,6 +254,8 @@ static void ran_hook_is_told_of_every_action_and_sees_a_current_view(void **stat
     assert_int_equal(ran_seen[0].time_ns, 0);
     assert_int_equal(ran_seen[1].vec, SIRQ_NET_RX);
     assert_int_equal(ran_seen[1].time_ns, 2000000);
+    assert_int_equal(ran_seen[1].delivered, 0);
+    assert_int_equal(ran_seen[1].dropped, 0);
     assert_int_equal(sirq_view_start_jiffies(&ran_view), 5000);
     assert_int_equal(sirq_view_jiffies(&ran_view), 5002);
     assert_true(sirq_view_rt_task(&ran_view));

@@ -235,7 +235,7 @@ static int prepare(struct sirq_live *live, const struct sirq_live_config *config
         return ret;
     sirq_host_clock_init();
     ret = sirq_core_init(&live->core, live->core_cpus, live->ncpus,
-                         config->hz != 0 ? config->hz : 250, &live_host, live);
+                         config->hz != 0 ? config->hz : LIVE_HZ, &live_host, live);
     if (ret != 0)
         return ret;
     if (config->policy != NULL)

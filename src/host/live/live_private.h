@@ -23,6 +23,11 @@
 #include <sirq/live.h>
 #include <sirq/timer.h>
 
+#ifdef SIRQ_HZ
+#define LIVE_HZ SIRQ_HZ
+#else
+#define LIVE_HZ 250u
+#endif
 #define LIVE_MAX_LINES 16u       /* interrupt lines of one CPU */
 #define LIVE_STACK (128u * 1024) /* of the engine's own threads */
 #define LIVE_ALTSTACK (64u * 1024)
@@ -85,16 +90,16 @@ struct live_cpu {
     uint32_t own_ksoftirqd; /* __atomic: its thread runs; else another's does its work */
     struct sirq_sched ksoftirqd_sched;
     cpu_set_t ksoftirqd_cpus; /* empty: its own */
-    uint32_t stop;        /* __atomic */
-    uint32_t target;      /* __atomic: tid that takes this CPU's interrupts */
-    uint32_t kicked;      /* __atomic: an interrupt is under way, see deliver.c */
-    uint32_t tick_due;    /* __atomic */
-    uint32_t woke_others; /* __atomic: sleepers that are not registered, or several */
-    uint32_t rescan;      /* __atomic: look at every line, a signal may have been lost */
-    uint32_t handlers;    /* __atomic: contexts inside take_interrupts() */
-    uint32_t nthreads;    /* __atomic: registered here */
-    uint32_t overdue;     /* __atomic: irq/N takes interrupts though a thread is awake */
-    unsigned unanswered;  /* clock thread: ticks that found the last kick not taken */
+    uint32_t stop;            /* __atomic */
+    uint32_t target;          /* __atomic: tid that takes this CPU's interrupts */
+    uint32_t kicked;          /* __atomic: an interrupt is under way, see deliver.c */
+    uint32_t tick_due;        /* __atomic */
+    uint32_t woke_others;     /* __atomic: sleepers that are not registered, or several */
+    uint32_t rescan;          /* __atomic: look at every line, a signal may have been lost */
+    uint32_t handlers;        /* __atomic: contexts inside take_interrupts() */
+    uint32_t nthreads;        /* __atomic: registered here */
+    uint32_t overdue;         /* __atomic: irq/N takes interrupts though a thread is awake */
+    unsigned unanswered;      /* clock thread: ticks that found the last kick not taken */
     struct live_note notes[LIVE_NOTES];
     pthread_mutex_t retarget_lock;
     struct sirq_irq *lines[LIVE_MAX_LINES]; /* __atomic */

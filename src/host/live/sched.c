@@ -53,7 +53,9 @@ int sirq_host_sched_set(pid_t tid, const struct sirq_sched *sched, const char *w
                          "%s: %s priority %d not permitted (%s): run as root, grant "
                          "CAP_SYS_NICE, or raise RLIMIT_RTPRIO (ulimit -r)",
                          who, class_name(sched->policy), sched->priority, strerror(errno));
-    if (setpriority(PRIO_PROCESS, (id_t)tid, sched->nice) != 0)
+    /* 0 is what a zeroed sched says: a program that runs niced must be able to start. */
+    if (setpriority(PRIO_PROCESS, (id_t)tid, sched->nice) != 0 &&
+        !(errno == EACCES && sched->nice == 0))
         return sirq_fail(err, errno == EACCES ? EPERM : errno,
                          "%s: nice %d not permitted: run as root, grant CAP_SYS_NICE, or "
                          "raise RLIMIT_NICE (ulimit -e)",

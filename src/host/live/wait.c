@@ -163,7 +163,7 @@ void sirq_host_wake_ksoftirqd(struct sirq_cpu *cpu)
 /*
  * The kernel has already preempted whoever it wanted to; what is left is ksoftirqd's
  * cond_resched(): without it a woken receiver waits until its slice is over, and the two
- * no longer share the CPU in steps of one run (measured in docs/performance.md).  When the
+ * no longer share the CPU in steps of one run (measured in docs/decisions.md).  When the
  * woken thread was let in at once, has run and sleeps again, nobody is waiting.
  */
 void sirq_host_resched(struct sirq_cpu *cpu, enum sirq_entry entry)

@@ -216,6 +216,8 @@ static int unprivileged(void)
     if (sirq_live_start(&live, &config, &err) != -EPERM || strstr(err.text, "nice") == NULL)
         return 12;
     config.ksoftirqd = (struct sirq_sched){0};
+    if (setpriority(PRIO_PROCESS, 0, 19) != 0) /* started by nice(1): that is no refusal */
+        return 17;
     if (sirq_live_start(&live, &config, &err) != 0)
         return 13;
     if (sirq_live_thread_register(live, -1, &fifo, &err) != -EPERM ||

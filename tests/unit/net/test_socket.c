@@ -312,9 +312,41 @@ static void stack_opened_twice_is_ebusy_and_once_more_after_destroy(void **state
     stop(w);
 }
 
+static struct sirq_ran net_rx_ran;
+
+static void note_ran(const struct sirq_view *view, const struct sirq_ran *ran)
+{
+    (void)view;
+    if (ran->vec == SIRQ_NET_RX)
+        net_rx_ran = *ran;
+}
+
+static void ran_hook_is_told_what_came_of_the_packets(void **state)
+{
+    static const struct sirq_policy told = {.name = "told", .ran = note_ran};
+    struct world *w = start(NULL);
+    struct sirq_socket *sock = bound(w, 0, FRAME_DPORT, 4096); /* holds one */
+
+    (void)state;
+    sirq_set_policy(&w->h.core, &told);
+    for (unsigned i = 0; i < 3; i++)
+        test_dev_put(&w->dev, w->frame, w->len, 0);
+    test_dev_put(&w->dev, w->frame, 10, 0); /* dropped for what it is: says nothing of queues */
+    test_dev_interrupt(&w->dev, &w->h.cpu[0]);
+    assert_int_equal(net_rx_ran.delivered, 1);
+    assert_int_equal(net_rx_ran.dropped, 2);
+    assert_int_equal(recv_one(w, sock), 1);
+    assert_int_equal(rx(w), SIRQ_DELIVERED);
+    assert_int_equal(net_rx_ran.delivered, 1);
+    assert_int_equal(net_rx_ran.dropped, 0);
+    sirq_socket_close(sock);
+    stop(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ran_hook_is_told_what_came_of_the_packets),
         cmocka_unit_test(open_with_bad_arguments_is_einval),
         cmocka_unit_test(open_of_a_taken_port_is_eaddrinuse_until_closed),
         cmocka_unit_test(open_beyond_the_table_is_enospc),
