@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* softirq: finds the subcommand; everything else is the subcommand's. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -25,7 +26,7 @@ static void help(FILE *out)
           out);
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
     if (argc < 2) {
         help(stderr);
@@ -48,4 +49,15 @@ int main(int argc, char **argv)
         fprintf(stderr, "%s %s", i ? "," : "", commands[i]->name);
     fputs(" (see softirq --help)\n", stderr);
     return SIRQ_EXIT_USAGE;
+}
+
+/* A table that could not be written (a full disk) is no success. */
+int main(int argc, char **argv)
+{
+    int code = run(argc, argv);
+
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return code;
+    fprintf(stderr, "softirq: cannot write to the standard output: %s\n", strerror(errno));
+    return code == SIRQ_EXIT_OK ? SIRQ_EXIT_FAILED : code;
 }
