@@ -60,10 +60,10 @@ struct sirq_live_config {
     unsigned hz;           /* 0: 250 */
     enum sirq_delivery delivery;
     const struct sirq_policy *policy; /* null: the default */
-    struct sirq_sched ksoftirqd; /* zeroed, and not permitted: as the program has it */
-    int signo;            /* 0: SIGRTMIN + 3 */
-    unsigned max_threads; /* registered at once; 0: 64, at most 1024 */
-    uint64_t stall_ns;    /* watchdog bound; 0: one second */
+    struct sirq_sched ksoftirqd;      /* zeroed, and not permitted: as the program has it */
+    int signo;                        /* 0: SIGRTMIN + 3 */
+    unsigned max_threads;             /* registered at once; 0: 64, at most 1024 */
+    uint64_t stall_ns;                /* watchdog bound; 0: one second */
     void (*report)(void *arg, unsigned cpu, const char *what, uint64_t value); /* may be null;
                                      called from the clock thread or sirq_live_stop() */
     void *report_arg;
