@@ -22,8 +22,13 @@
  * What registered threads see of signal delivery: system calls are restarted (SA_RESTART),
  * but for those that never are (nanosleep, poll, epoll_wait, ...: signal(7)), which return
  * EINTR.  The signals used are config.signo and SIGIO (the kernel sends that one when the
- * queue of the first is full).  A registered thread that blocks them keeps interrupts off its
- * CPU for as long, like a kernel that disables them: not for more than an instant.
+ * queue of the first is full).  A thread that blocks them keeps interrupts off its CPU, for two
+ * ticks; then ksoftirqd takes them.  Handlers of the program's own signals may run on top of a
+ * softirq: they must return (no siglongjmp out of them).
+ *
+ * After fork() the child has no engine: the threads are the parent's.  It may call nothing of
+ * this library, but the wire side in sirq/shm.h, until it executes another program, which
+ * inherits affinity and class of the thread that forked.
  *
  * Taking down, in this order: sirq_live_detach each device, sirq_socket_close, sirq_netdev_close,
  * sirq_net_destroy, unregister threads, sirq_live_stop.
@@ -56,10 +61,10 @@ struct sirq_live_config {
     unsigned hz;           /* 0: 250 */
     enum sirq_delivery delivery;
     const struct sirq_policy *policy; /* null: the default */
-    struct sirq_sched ksoftirqd;
-    int signo;            /* 0: SIGRTMIN + 3 */
-    unsigned max_threads; /* registered at once; 0: 64, at most 1024 */
-    uint64_t stall_ns;    /* watchdog bound; 0: one second */
+    struct sirq_sched ksoftirqd;      /* zeroed, and not permitted: as the program has it */
+    int signo;                        /* 0: SIGRTMIN + 3 */
+    unsigned max_threads;             /* registered at once; 0: 64, at most 1024 */
+    uint64_t stall_ns;                /* watchdog bound; 0: one second */
     void (*report)(void *arg, unsigned cpu, const char *what, uint64_t value); /* may be null;
                                      called from the clock thread or sirq_live_stop() */
     void *report_arg;
@@ -76,7 +81,7 @@ int sirq_live_start(struct sirq_live **out, const struct sirq_live_config *confi
 /*
  * Stop: threads joined, signal handler restored, memory freed.  Devices are detached and
  * application threads unregistered before; that is asserted.  Task context, of a thread that
- * is not registered.
+ * is neither registered nor the engine's own (report callback); once.
  */
 void sirq_live_stop(struct sirq_live *live);
 

@@ -125,18 +125,38 @@ static void tick_cpu(struct live_cpu *lc, uint64_t now_ns)
     sirq_watchdog(cpu, now_ns);
 }
 
+/* Did an interrupt wait from tick to tick, and none was taken? */
+static bool unanswered(struct live_cpu *lc)
+{
+    uint64_t taken = __atomic_load_n(&lc->cpu->stats.hardirqs, __ATOMIC_RELAXED);
+    bool waits = taken == lc->taken && sirq_host_interrupt_due(lc) &&
+                 __atomic_load_n(&lc->cpu->run_start_ns, __ATOMIC_RELAXED) == 0;
+
+    lc->taken = taken;
+    return waits;
+}
+
 /*
  * Poll delivery leaves interrupts to the safe points of threads that are awake.  When none
  * came by between two ticks (they compute, or sleep outside the library), irq/N takes over.
+ * Signal delivery leaves them to the target, which may block the signals, or be held up:
+ * then ksoftirqd takes over.
  */
 static void check_overdue(struct live_cpu *lc)
 {
-    if (lc->live->delivery != SIRQ_DELIVER_POLL)
+    bool overdue = false;
+
+    if (lc->live->delivery == SIRQ_DELIVER_POLL)
+        overdue = __atomic_load_n(&lc->kicked, __ATOMIC_RELAXED);
+    else if (lc->live->delivery == SIRQ_DELIVER_SIGNAL)
+        overdue = unanswered(lc);
+    lc->unanswered = overdue ? lc->unanswered + 1 : 0;
+    if (lc->unanswered < OVERDUE_TICKS)
         return;
-    if (!__atomic_load_n(&lc->kicked, __ATOMIC_RELAXED))
-        lc->unanswered = 0;
-    else if (++lc->unanswered >= OVERDUE_TICKS)
+    if (lc->live->delivery == SIRQ_DELIVER_POLL)
         sirq_host_ring_overdue(lc);
+    else
+        sirq_host_take_over(lc);
 }
 
 /* A CPU that was given back: what still comes in for it is run by somebody's ksoftirqd. */

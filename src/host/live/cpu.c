@@ -230,6 +230,24 @@ static void stop_ksoftirqd(struct live_cpu *lc)
     __atomic_store_n(&lc->own_ksoftirqd, 0, __ATOMIC_RELEASE);
 }
 
+/*
+ * The default class and nice may be more than an ordinary user's program has itself (it was
+ * started by nice(1), or as SCHED_IDLE) and so may not be set.  What was not asked for is
+ * then left as the program has it.
+ */
+static int give_class(const struct live_cpu *lc, struct sirq_error *err)
+{
+    const struct sirq_sched *sched = &lc->ksoftirqd_sched;
+    int ret = sirq_host_sched_set(lc->ksoftirqd_tid, sched, "ksoftirqd", err);
+    bool asked = sched->policy != SCHED_OTHER || sched->nice != 0;
+
+    if (ret != -EPERM || asked)
+        return ret;
+    if (err != NULL)
+        err->text[0] = '\0';
+    return 0;
+}
+
 static int start_ksoftirqd(struct live_cpu *lc, struct sirq_error *err)
 {
     int ret;
@@ -247,7 +265,7 @@ static int start_ksoftirqd(struct live_cpu *lc, struct sirq_error *err)
     if (ret != 0)
         sirq_fail(err, -ret, "cpu %u: ksoftirqd cannot run there: %s", lc->number, strerror(-ret));
     else
-        ret = sirq_host_sched_set(lc->ksoftirqd_tid, &lc->ksoftirqd_sched, "ksoftirqd", err);
+        ret = give_class(lc, err);
     if (ret != 0)
         stop_ksoftirqd(lc);
     return ret;

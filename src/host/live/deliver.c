@@ -15,6 +15,9 @@
  * signal interrupts its sleep: that is how an idle CPU takes an interrupt), else
  * ksoftirqd, which is then woken instead, if it sleeps, when vectors are all there is.
  *
+ * A target that blocks our signals keeps interrupts off its CPU as local_irq_disable() would,
+ * but not for long: after two ticks ksoftirqd takes them.
+ *
  * `kicked` merges kicks: only the one that sets it sends.  The taker clears it before it
  * looks at what it was kicked for, so a later kick sends again.
  */
@@ -63,7 +66,7 @@ void sirq_host_take_interrupts(struct live_cpu *lc, int fd)
     sirq_hardirq_exit(cpu);
 }
 
-static bool interrupt_due(struct live_cpu *lc)
+bool sirq_host_interrupt_due(struct live_cpu *lc)
 {
     bool due = __atomic_load_n(&lc->kicked, __ATOMIC_SEQ_CST);
 
@@ -84,7 +87,7 @@ void sirq_host_safe_point(struct sirq_cpu *cpu)
 {
     struct live_cpu *lc = live_of(cpu);
 
-    if (lc->live->delivery == SIRQ_DELIVER_POLL && interrupt_due(lc))
+    if (lc->live->delivery == SIRQ_DELIVER_POLL && sirq_host_interrupt_due(lc))
         sirq_host_take_interrupts(lc, LIVE_ALL_LINES);
 }
 
@@ -198,6 +201,13 @@ static void kick_by_signal(struct live_cpu *lc)
     __atomic_store_n(&lc->kicked, 0, __ATOMIC_SEQ_CST);
     if (sirq_pending(lc->cpu) != 0)
         sirq_ksoftirqd_wake(lc->cpu);
+}
+
+/* Whoever was sent the interrupt does not take it: ksoftirqd does, and looks at every line. */
+void sirq_host_take_over(struct live_cpu *lc)
+{
+    __atomic_store_n(&lc->rescan, 1, __ATOMIC_SEQ_CST);
+    interrupt_thread(lc, (uint32_t)__atomic_load_n(&lc->ksoftirqd_tid, __ATOMIC_ACQUIRE));
 }
 
 static void ring(struct live_cpu *lc)

@@ -100,6 +100,7 @@ struct live_cpu {
     uint32_t nthreads;        /* __atomic: registered here */
     uint32_t overdue;         /* __atomic: irq/N takes interrupts though a thread is awake */
     unsigned unanswered;      /* clock thread: ticks that found the last kick not taken */
+    uint64_t taken;           /* clock thread: hardirqs at the last tick */
     struct live_note notes[LIVE_NOTES];
     pthread_mutex_t retarget_lock;
     struct sirq_irq *lines[LIVE_MAX_LINES]; /* __atomic */
@@ -217,6 +218,8 @@ void sirq_host_safe_point(struct sirq_cpu *cpu);
 void sirq_host_take_interrupts(struct live_cpu *lc, int fd);
 void sirq_host_retarget(struct live_cpu *lc);
 void sirq_host_ring_overdue(struct live_cpu *lc);
+bool sirq_host_interrupt_due(struct live_cpu *lc);
+void sirq_host_take_over(struct live_cpu *lc);
 
 /* line.c */
 void sirq_host_irq_mask(struct sirq_irq *irq);

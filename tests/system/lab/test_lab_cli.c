@@ -477,6 +477,15 @@ static void killed_run_takes_its_sender_along(void **state)
     assert_true(is_gone(sender));
 }
 
+static void output_that_cannot_be_written_gives_exit_1(void **state)
+{
+    char line[512];
+
+    (void)state;
+    snprintf(line, sizeof(line), "'%s' --help > /dev/full 2> /dev/null", program);
+    assert_int_equal(WEXITSTATUS(system(line)), 1);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -489,6 +498,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(interrupted_run_prints_what_it_has_and_leaves_nothing),
         cmocka_unit_test(dead_sender_ends_the_run_with_a_clear_error),
         cmocka_unit_test(killed_run_takes_its_sender_along),
+        cmocka_unit_test(output_that_cannot_be_written_gives_exit_1),
     };
 
     if (argc != 2) {

@@ -232,6 +232,36 @@ static int unprivileged(void)
     return 0;
 }
 
+/* A program that an ordinary user started by nice(1). */
+static int niced(void)
+{
+    const struct rlimit none = {0, 0};
+    const struct sirq_live_config config = {0};
+    struct sirq_live *live;
+    struct sirq_error err = {{0}};
+
+    setrlimit(RLIMIT_NICE, &none);
+    if (setpriority(PRIO_PROCESS, 0, 5) != 0 || (getuid() == 0 && setuid(65534) != 0))
+        return 10;
+    if (sirq_live_start(&live, &config, &err) != 0)
+        return 11;
+    sirq_live_stop(live);
+    return err.text[0] == '\0' ? 0 : 12;
+}
+
+static void start_when_niced_leaves_default_class_as_it_is(void **state)
+{
+    int status;
+    pid_t pid = fork();
+
+    (void)state;
+    if (pid == 0)
+        _exit(niced());
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 static void start_without_permission_names_class_and_remedy(void **state)
 {
     int status;
@@ -349,6 +379,7 @@ int main(void)
         cmocka_unit_test(start_of_second_engine_is_refused),
         cmocka_unit_test(start_without_descriptors_is_refused),
         cmocka_unit_test(start_without_permission_names_class_and_remedy),
+        cmocka_unit_test(start_when_niced_leaves_default_class_as_it_is),
         cmocka_unit_test(cpu_set_changes_are_checked),
         cmocka_unit_test(ksoftirqd_class_nice_and_affinity_are_set_and_kept),
     };

@@ -3,6 +3,7 @@
 #include "traffic.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
@@ -73,6 +74,50 @@ static void threads_registering_in_a_signal_storm_lose_nothing(void **state)
         __atomic_store_n(&stop_churn, 1, __ATOMIC_SEQ_CST);
         for (unsigned k = 0; k < 4; k++)
             pthread_join(threads[k], NULL);
+        traffic_settle(&t);
+        traffic_stop(&t);
+    }
+}
+
+/* ---- threads that do not want to be interrupted ------------------------------------------ */
+
+static uint32_t stop_deaf;
+
+static void *sleep_deaf(void *arg)
+{
+    sigset_t all, before;
+
+    if (sirq_live_thread_register(t.live, (int)env_numbers[0], NULL, NULL) != 0)
+        abort();
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    __atomic_store_n((uint32_t *)arg, 1, __ATOMIC_SEQ_CST);
+    while (!__atomic_load_n(&stop_deaf, __ATOMIC_SEQ_CST))
+        env_sleep_us(1000);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    sirq_live_thread_unregister(t.live);
+    return NULL;
+}
+
+static void thread_that_blocks_all_signals_does_not_silence_its_cpu(void **state)
+{
+    pthread_t thread;
+
+    (void)state;
+    FOR_EACH_DELIVERY(i)
+    {
+        uint32_t ready = 0;
+
+        stop_deaf = 0;
+        traffic_start(&t, deliveries[i], "time2ms");
+        assert_int_equal(pthread_create(&thread, NULL, sleep_deaf, &ready), 0);
+        while (!__atomic_load_n(&ready, __ATOMIC_SEQ_CST))
+            env_sleep_us(100);
+        traffic_receiver(&t, env_numbers[0]);
+        for (unsigned round = 0; round < 20; round++)
+            expect_progress();
+        __atomic_store_n(&stop_deaf, 1, __ATOMIC_SEQ_CST);
+        pthread_join(thread, NULL);
         traffic_settle(&t);
         traffic_stop(&t);
     }
@@ -172,6 +217,7 @@ static void cpus_given_and_taken_under_traffic_lose_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(thread_that_blocks_all_signals_does_not_silence_its_cpu),
         cmocka_unit_test(several_receivers_on_one_socket_get_everything),
         cmocka_unit_test(threads_registering_in_a_signal_storm_lose_nothing),
         cmocka_unit_test(eventfd_in_epoll_announces_every_packet),
