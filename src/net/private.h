@@ -34,10 +34,10 @@
 struct sirq_feed {
     struct sirq_feed *next; /* on sirq_net_cpu.feeds, while listed */
     struct sirq_socket *sock;
-    bool listed;     /* may have to be woken by this CPU */
-    bool touched;    /* met a packet in the present poll */
+    bool listed;       /* may have to be woken by this CPU */
+    bool touched;      /* met a packet in the present poll */
     uint64_t since_ns; /* 0, or when the run began beyond whose end it stayed listed */
-    uint64_t queued; /* counters of the socket, this CPU's part */
+    uint64_t queued;   /* counters of the socket, this CPU's part */
     uint64_t dropped;
 } __attribute__((aligned(64)));
 
