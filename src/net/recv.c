@@ -156,6 +156,7 @@ int sirq_recv(struct sirq_socket *sock, struct sirq_msg *msgs, unsigned n, int64
         return -EINVAL;
     if (!may_sleep(sock->net->core))
         return -EDEADLK;
+    sirq_charge(home_cpu(sock->net->core), SIRQ_COST_RECV_CALL, 1);
     while ((got = take(sock, msgs, n)) == 0) {
         if (err != 0)
             return err;
@@ -165,5 +166,6 @@ int sirq_recv(struct sirq_socket *sock, struct sirq_msg *msgs, unsigned n, int64
             return -EAGAIN;
     }
     copy_out(sock, msgs, got);
+    sirq_charge(home_cpu(sock->net->core), SIRQ_COST_RECV_PACKET, got);
     return (int)got;
 }
