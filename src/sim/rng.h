@@ -23,7 +23,7 @@ uint64_t sirq_rng_next(struct sirq_rng *rng);
 /* Uniform in 0..n-1, n > 0, without bias. */
 uint64_t sirq_rng_below(struct sirq_rng *rng, uint64_t n);
 
-/* Exponential with the given mean; relative error of the scale below 1e-5. */
+/* Exponential with the given mean; wrong by less than a millionth of the mean. */
 uint64_t sirq_rng_exp(struct sirq_rng *rng, uint64_t mean);
 
 #endif
