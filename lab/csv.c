@@ -27,8 +27,10 @@ static int temporary(const char *path, char **name, struct sirq_error *err)
     code = errno;
     free(*name);
     *name = NULL;
-    return sirq_fail(err, code, "--csv %s: cannot create a file there: %s; name a file in a "
-                     "folder you may write to", path, strerror(code));
+    return sirq_fail(err, code,
+                     "--csv %s: cannot create a file there: %s; name a file in a "
+                     "folder you may write to",
+                     path, strerror(code));
 }
 
 int sirq_csv_check(const char *path, struct sirq_error *err)
@@ -40,11 +42,13 @@ int sirq_csv_check(const char *path, struct sirq_error *err)
     if (!*path)
         return sirq_fail(err, EINVAL, "--csv: the file name is empty");
     if (!stat(path, &st) && !S_ISREG(st.st_mode))
-        return sirq_fail(err, EINVAL, "--csv %s: exists and is not a regular file; name "
-                         "another", path);
+        return sirq_fail(err, EINVAL,
+                         "--csv %s: exists and is not a regular file; name "
+                         "another",
+                         path);
     fd = temporary(path, &name, err);
-    if (fd < 0)
-        return fd;
+    if (fd < 0 || !name)
+        return -EINVAL; /* the argument is wrong, whatever the system said */
     close(fd);
     unlink(name);
     free(name);
@@ -67,8 +71,8 @@ static void put_text(FILE *out, const char *text)
     fputc('"', out);
 }
 
-static void put_metric(FILE *out, const struct sirq_results *results,
-                       const struct sirq_row *row, const struct sirq_metric *metric)
+static void put_metric(FILE *out, const struct sirq_results *results, const struct sirq_row *row,
+                       const struct sirq_metric *metric)
 {
     double published;
 
@@ -99,14 +103,13 @@ static void set_mode(int fd)
     (void)!fchmod(fd, 0666 & ~mask);
 }
 
-int sirq_csv_write(const char *path, const struct sirq_results *results,
-                   struct sirq_error *err)
+int sirq_csv_write(const char *path, const struct sirq_results *results, struct sirq_error *err)
 {
     char *name;
     int fd = temporary(path, &name, err), code = 0;
     FILE *out;
 
-    if (fd < 0)
+    if (fd < 0 || !name)
         return fd;
     set_mode(fd);
     out = fdopen(fd, "w");

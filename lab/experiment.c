@@ -4,13 +4,13 @@
 
 #include <errno.h>
 
-const struct sirq_experiment *const sirq_experiments[] = { &sirq_udp_flood, NULL };
+const struct sirq_experiment *const sirq_experiments[] = {&sirq_udp_flood, NULL};
 
 int sirq_lab_run(const struct sirq_lab_options *options, struct sirq_error *err)
 {
-    struct sirq_results results = { .experiment = options->experiment->csv_name,
-                                    .world = options->world->name,
-                                    .seed = options->seed };
+    struct sirq_results results = {.experiment = options->experiment->csv_name,
+                                   .world = options->world->name,
+                                   .seed = options->seed};
     int rc = options->csv ? sirq_csv_check(options->csv, err) : 0;
 
     if (rc)

@@ -18,7 +18,7 @@
 #define SIRQ_LAB_SIZE_MIN 64u
 #define SIRQ_LAB_SIZE_MAX 1514u
 #define SIRQ_LAB_RATE_LIMIT UINT64_C(100000000) /* packets/s; more than any Ethernet */
-#define SIRQ_LAB_LATENCY_RATE 10000.0 /* up to this rate latency means something */
+#define SIRQ_LAB_LATENCY_RATE 10000.0           /* up to this rate latency means something */
 
 enum sirq_lab_nic { SIRQ_LAB_SHM, SIRQ_LAB_PACKET, SIRQ_LAB_NICS };
 enum sirq_lab_rates { SIRQ_LAB_RATE_MAX, SIRQ_LAB_RATE_LIST, SIRQ_LAB_RATE_SWEEP };
@@ -43,7 +43,7 @@ struct sirq_lab_options {
 /* One run of udp-flood. */
 struct sirq_flood {
     const struct sirq_policy *policy;
-    double rate;    /* packets/s, 0: as fast as the sender can */
+    double rate; /* packets/s, 0: as fast as the sender can */
     double seconds;
     unsigned receivers;
     bool rt;        /* receivers under SCHED_RR 20, else SCHED_OTHER */
@@ -101,22 +101,18 @@ extern const struct sirq_world sirq_world_live;
 void sirq_lab_defaults(struct sirq_lab_options *options);
 int sirq_lab_set_experiment(struct sirq_lab_options *options, const char *text,
                             struct sirq_error *err);
-int sirq_lab_set_world(struct sirq_lab_options *options, const char *text,
-                       struct sirq_error *err);
+int sirq_lab_set_world(struct sirq_lab_options *options, const char *text, struct sirq_error *err);
 int sirq_lab_set_policies(struct sirq_lab_options *options, const char *text,
                           struct sirq_error *err);
-int sirq_lab_set_nic(struct sirq_lab_options *options, const char *text,
-                     struct sirq_error *err);
+int sirq_lab_set_nic(struct sirq_lab_options *options, const char *text, struct sirq_error *err);
 int sirq_lab_set_delivery(struct sirq_lab_options *options, const char *text,
                           struct sirq_error *err);
-int sirq_lab_set_rates(struct sirq_lab_options *options, const char *text,
-                       struct sirq_error *err);
+int sirq_lab_set_rates(struct sirq_lab_options *options, const char *text, struct sirq_error *err);
 int sirq_lab_set_number(unsigned *out, const char *option, const char *text, unsigned min,
                         unsigned max, struct sirq_error *err);
 int sirq_lab_set_seconds(struct sirq_lab_options *options, const char *text,
                          struct sirq_error *err);
-int sirq_lab_set_seed(struct sirq_lab_options *options, const char *text,
-                      struct sirq_error *err);
+int sirq_lab_set_seed(struct sirq_lab_options *options, const char *text, struct sirq_error *err);
 
 /* Run options->experiment; writes the CSV file.  0, -EINTR or -errno with err filled. */
 int sirq_lab_run(const struct sirq_lab_options *options, struct sirq_error *err);

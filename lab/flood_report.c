@@ -11,42 +11,62 @@
 #include "table.h"
 
 enum {
-    COL_POLICY, COL_CLASS, COL_OFFERED, COL_RECEIVED, COL_EACH, COL_CPU, COL_OWN, COL_KSOFTIRQD,
-    COL_IRQ, COL_NIC, COL_SOCKET, COL_LIMIT, COL_PUBLISHED, COL_P50, COL_P99
+    COL_POLICY,
+    COL_CLASS,
+    COL_OFFERED,
+    COL_RECEIVED,
+    COL_EACH,
+    COL_CPU,
+    COL_OWN,
+    COL_KSOFTIRQD,
+    COL_IRQ,
+    COL_NIC,
+    COL_SOCKET,
+    COL_LIMIT,
+    COL_PUBLISHED,
+    COL_P50,
+    COL_P99
 };
 
-static const struct sirq_table_column columns[] = {
-    [COL_POLICY] = { "policy", true, 0, false },       [COL_CLASS] = { "receivers", true, 0, false },
-    [COL_OFFERED] = { "offered/s", false, 8, false },  [COL_RECEIVED] = { "received/s", false, 0, false },
-    [COL_EACH] = { "each", false, 2, false },          [COL_CPU] = { "CPU%", false, 9, false },
-    [COL_OWN] = { "own%", false, 7, false },           [COL_KSOFTIRQD] = { "ksoftirqd%", false, 9, false },
-    [COL_IRQ] = { "irq%", false, 6, false },           [COL_NIC] = { "NIC drops", false, 4, false },
-    [COL_SOCKET] = { "socket drops", false, 5, false }, [COL_LIMIT] = { "% of limit", false, 0, false },
-    [COL_PUBLISHED] = { "published/s", false, 3, false }, [COL_P50] = { "p50 us", false, 10, false },
-    [COL_P99] = { "p99 us", false, 10, false },
+static const struct sirq_lab_table_column columns[] = {
+    [COL_POLICY] = {"policy", true, 0, false},
+    [COL_CLASS] = {"receivers", true, 0, false},
+    [COL_OFFERED] = {"offered/s", false, 8, false},
+    [COL_RECEIVED] = {"received/s", false, 0, false},
+    [COL_EACH] = {"each", false, 2, false},
+    [COL_CPU] = {"CPU%", false, 9, false},
+    [COL_OWN] = {"own%", false, 7, false},
+    [COL_KSOFTIRQD] = {"ksoftirqd%", false, 9, false},
+    [COL_IRQ] = {"irq%", false, 6, false},
+    [COL_NIC] = {"NIC drops", false, 4, false},
+    [COL_SOCKET] = {"socket drops", false, 5, false},
+    [COL_LIMIT] = {"% of limit", false, 0, false},
+    [COL_PUBLISHED] = {"published/s", false, 3, false},
+    [COL_P50] = {"p50 us", false, 10, false},
+    [COL_P99] = {"p99 us", false, 10, false},
 };
 
-static void put_si(struct sirq_table *table, unsigned column, const struct sirq_row *row,
+static void put_si(struct sirq_lab_table *table, unsigned column, const struct sirq_row *row,
                    const char *metric)
 {
     char buf[16];
     double value;
 
     if (sirq_row_get(row, metric, &value))
-        sirq_table_cell(table, column, "%s", sirq_table_si(buf, value));
+        sirq_lab_table_cell(table, column, "%s", sirq_lab_table_si(buf, value));
 }
 
-static void put_number(struct sirq_table *table, unsigned column, const struct sirq_row *row,
+static void put_number(struct sirq_lab_table *table, unsigned column, const struct sirq_row *row,
                        const char *metric, int decimals)
 {
     double value;
 
     if (sirq_row_get(row, metric, &value))
-        sirq_table_cell(table, column, "%.*f", decimals, value);
+        sirq_lab_table_cell(table, column, "%.*f", decimals, value);
 }
 
 /* Per receiver: all of up to four, else the least and the most; scale 0: as a rate. */
-static void put_each(struct sirq_table *table, unsigned column, const struct sirq_row *row,
+static void put_each(struct sirq_lab_table *table, unsigned column, const struct sirq_row *row,
                      unsigned receivers, const char *metric, bool rate)
 {
     char text[80] = "", buf[16], name[32];
@@ -63,18 +83,18 @@ static void put_each(struct sirq_table *table, unsigned column, const struct sir
             snprintf(buf, sizeof(buf), "%.1f", value);
         if (receivers <= 4)
             len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s", i > 1 ? " " : "",
-                                    rate ? sirq_table_si(buf, value) : buf);
+                                    rate ? sirq_lab_table_si(buf, value) : buf);
     }
     if (receivers > 4 && rate) {
-        len = (size_t)snprintf(text, sizeof(text), "%s..", sirq_table_si(buf, min));
-        snprintf(text + len, sizeof(text) - len, "%s", sirq_table_si(buf, max));
+        len = (size_t)snprintf(text, sizeof(text), "%s..", sirq_lab_table_si(buf, min));
+        snprintf(text + len, sizeof(text) - len, "%s", sirq_lab_table_si(buf, max));
     } else if (receivers > 4) {
         snprintf(text, sizeof(text), "%.1f..%.1f", min, max);
     }
-    sirq_table_cell(table, column, "%s", text);
+    sirq_lab_table_cell(table, column, "%s", text);
 }
 
-static void put_receivers(struct sirq_table *table, const struct sirq_row *row, unsigned n)
+static void put_receivers(struct sirq_lab_table *table, const struct sirq_row *row, unsigned n)
 {
     if (n == 1) {
         put_number(table, COL_CPU, row, "receiver_cpu", 1);
@@ -86,18 +106,18 @@ static void put_receivers(struct sirq_table *table, const struct sirq_row *row, 
     put_each(table, COL_OWN, row, n, "own_cpu", false);
 }
 
-static void put_row(struct sirq_table *table, const struct sirq_results *results,
+static void put_row(struct sirq_lab_table *table, const struct sirq_results *results,
                     const struct sirq_row *row, unsigned receivers)
 {
     const char *class = strchr(row->setup, ' ');
     char buf[16];
     double published;
 
-    if (sirq_table_row(table))
+    if (sirq_lab_table_row(table))
         return;
-    sirq_table_cell(table, COL_POLICY, "%s", row->policy);
+    sirq_lab_table_cell(table, COL_POLICY, "%s", row->policy);
     class = class ? strchr(class + 1, ' ') : NULL;
-    sirq_table_cell(table, COL_CLASS, "%s", class ? class + 1 : row->setup);
+    sirq_lab_table_cell(table, COL_CLASS, "%s", class ? class + 1 : row->setup);
     put_si(table, COL_OFFERED, row, "offered_rate");
     put_si(table, COL_RECEIVED, row, "receiver_rate");
     put_receivers(table, row, receivers);
@@ -108,13 +128,12 @@ static void put_row(struct sirq_table *table, const struct sirq_results *results
     put_number(table, COL_LIMIT, row, "limit_share", 1);
     put_number(table, COL_P50, row, "latency_p50", 2);
     put_number(table, COL_P99, row, "latency_p99", 2);
-    if (sirq_published(results->experiment, row->setup, row->policy, "receiver_rate",
-                       &published))
-        sirq_table_cell(table, COL_PUBLISHED, "%s", sirq_table_si(buf, published));
+    if (sirq_published(results->experiment, row->setup, row->policy, "receiver_rate", &published))
+        sirq_lab_table_cell(table, COL_PUBLISHED, "%s", sirq_lab_table_si(buf, published));
 }
 
 /* Columns without a single cell say nothing: leave them out. */
-static bool column_is_empty(const struct sirq_table *table, unsigned column)
+static bool column_is_empty(const struct sirq_lab_table *table, unsigned column)
 {
     for (unsigned r = 0; r < table->nrows; r++) {
         if (table->cells[(size_t)r * table->ncolumns + column])
@@ -141,25 +160,27 @@ static void print_notes(const struct sirq_flood_run *run, double rate, FILE *out
 
 static void print_rate(const struct sirq_flood_run *run, double rate, FILE *out)
 {
-    struct sirq_table table;
+    struct sirq_lab_table table;
     char buf[16];
 
-    sirq_table_init(&table);
+    sirq_lab_table_init(&table);
     for (unsigned c = 0; c < sizeof(columns) / sizeof(columns[0]); c++)
-        sirq_table_column(&table, columns[c].title, columns[c].left, columns[c].weight);
+        sirq_lab_table_column(&table, columns[c].title, columns[c].left, columns[c].weight);
     for (unsigned i = 0; i < run->results->nrows; i++) {
         const struct sirq_row *row = run->results->rows[i];
 
         if (row->wanted_rate == rate && !row->skipped)
             put_row(&table, run->results, row, run->options->receivers);
     }
-    fprintf(out, "\noffered: %s%s\n\n", rate > 0 ? sirq_table_si(buf, rate) : "as fast as the "
-            "sender can", rate > 0 ? " packets/s" : "");
+    fprintf(out, "\noffered: %s%s\n\n",
+            rate > 0 ? sirq_lab_table_si(buf, rate)
+                     : "as fast as the "
+                       "sender can",
+            rate > 0 ? " packets/s" : "");
     for (unsigned c = 0; c < table.ncolumns; c++)
         table.column[c].hidden = column_is_empty(&table, c);
-    sirq_table_print(&table, out, sirq_table_width(out));
-    sirq_table_free(&table);
-    print_notes(run, rate, out);
+    sirq_lab_table_print(&table, out, sirq_lab_table_width(out));
+    sirq_lab_table_free(&table);
 }
 
 static bool first_of_rate(const struct sirq_results *results, unsigned i)
@@ -183,42 +204,58 @@ static bool first_of_setup(const struct sirq_results *results, unsigned i)
     return true;
 }
 
+static void sweep_columns(struct sirq_lab_table *table, const struct sirq_results *results,
+                          const char *setup)
+{
+    sirq_lab_table_column(table, "offered/s", false, 0);
+    sirq_lab_table_column(table, "x limit", false, 0);
+    for (unsigned i = 0; i < results->nrows; i++) {
+        if (first_of_setup(results, i) && strcmp(results->rows[i]->setup, setup) == 0)
+            sirq_lab_table_column(table, results->rows[i]->policy, false, 1);
+    }
+}
+
+/* One offered load: a cell per policy, in the order in which all loads were run. */
+static void sweep_row(struct sirq_lab_table *table, const struct sirq_flood_run *run,
+                      const char *setup, double rate)
+{
+    const struct sirq_results *results = run->results;
+    double offered, value;
+    unsigned column = 2;
+    char buf[16];
+
+    if (sirq_lab_table_row(table))
+        return;
+    sirq_lab_table_cell(table, 0, "%s", sirq_lab_table_si(buf, rate));
+    sirq_lab_table_cell(table, 1, "%.1f", run->limit.rate > 0 ? rate / run->limit.rate : 0);
+    for (unsigned i = 0; i < results->nrows && column < table->ncolumns; i++) {
+        const struct sirq_row *row = results->rows[i];
+
+        if (row->wanted_rate != rate || strcmp(row->setup, setup) != 0)
+            continue;
+        if (sirq_row_get(row, "goodput_share", &value) &&
+            sirq_row_get(row, "offered_rate", &offered))
+            sirq_lab_table_cell(table, column, "%.1f%s", value, offered < 0.97 * rate ? "*" : "");
+        column++;
+    }
+}
+
 /* Offered load downwards, a column per policy: goodput in percent of min(offered, limit). */
 static void print_sweep(const struct sirq_flood_run *run, const char *setup, FILE *out)
 {
     const struct sirq_results *results = run->results;
-    struct sirq_table table;
-    char buf[16];
+    struct sirq_lab_table table;
 
-    sirq_table_init(&table);
-    sirq_table_column(&table, "offered/s", false, 0);
-    sirq_table_column(&table, "x limit", false, 0);
+    sirq_lab_table_init(&table);
+    sweep_columns(&table, results, setup);
     for (unsigned i = 0; i < results->nrows; i++) {
-        if (first_of_setup(results, i) && strcmp(results->rows[i]->setup, setup) == 0)
-            sirq_table_column(&table, results->rows[i]->policy, false, 1);
-    }
-    for (unsigned i = 0; i < results->nrows; i++) {
-        double rate = results->rows[i]->wanted_rate, offered, value;
-
-        if (!first_of_rate(results, i) || sirq_table_row(&table))
-            continue;
-        sirq_table_cell(&table, 0, "%s", sirq_table_si(buf, rate));
-        sirq_table_cell(&table, 1, "%.1f", run->limit.rate > 0 ? rate / run->limit.rate : 0);
-        for (unsigned k = i, c = 2; k < results->nrows && c < table.ncolumns; k++) {
-            const struct sirq_row *row = results->rows[k];
-
-            if (row->wanted_rate != rate || strcmp(row->setup, setup))
-                continue;
-            if (sirq_row_get(row, "goodput_share", &value) &&
-                sirq_row_get(row, "offered_rate", &offered))
-                sirq_table_cell(&table, c, "%.1f%s", value, offered < 0.97 * rate ? "*" : "");
-            c++;
-        }
+        if (first_of_rate(results, i))
+            sweep_row(&table, run, setup, results->rows[i]->wanted_rate);
     }
     fprintf(out, "\ngoodput, %% of min(offered, limit); %s\n\n", setup);
-    sirq_table_print(&table, out, sirq_table_width(out));
-    fputs("(* the sender reached less than this load; the share is of what it did offer)\n", out);
-    sirq_table_free(&table);
+    sirq_lab_table_print(&table, out, sirq_lab_table_width(out));
+    fputs("  * the sender reached less than this load; the share is of what it did offer\n", out);
+    sirq_lab_table_free(&table);
 }
 
 static bool setup_measured(const struct sirq_results *results, unsigned i)
@@ -235,27 +272,48 @@ static bool setup_measured(const struct sirq_results *results, unsigned i)
     return false;
 }
 
-void sirq_flood_report(const struct sirq_flood_run *run, bool partial, FILE *out)
+static void report_rates(const struct sirq_flood_run *run, FILE *out)
 {
     const struct sirq_results *results = run->results;
+
+    for (unsigned i = 0; i < results->nrows; i++) {
+        if (!first_of_rate(results, i))
+            continue;
+        print_rate(run, results->rows[i]->wanted_rate, out);
+        print_notes(run, results->rows[i]->wanted_rate, out);
+    }
+    if (run->no_elsewhere)
+        fprintf(out, "  no row with softirqs on another CPU: %s\n", run->no_elsewhere);
+}
+
+static void report_sweep(const struct sirq_flood_run *run, FILE *out)
+{
+    const struct sirq_results *results = run->results;
+
+    for (unsigned i = 0; i < results->nrows; i++) {
+        if (setup_measured(results, i))
+            print_sweep(run, results->rows[i]->setup, out);
+    }
+    for (unsigned i = 0; i < results->nrows; i++) {
+        if (first_of_rate(results, i))
+            print_notes(run, results->rows[i]->wanted_rate, out);
+    }
+}
+
+void sirq_flood_report(const struct sirq_flood_run *run, bool partial, FILE *out)
+{
     char rate[16], min[16], max[16];
 
     if (partial)
         fputs("Stopped: what follows is partial.\n", out);
     if (run->limit.rate > 0)
         fprintf(out, "one-CPU limit: %s packets/s (%s..%s)\n",
-                sirq_table_si(rate, run->limit.rate), sirq_table_si(min, run->limit.rate_min),
-                sirq_table_si(max, run->limit.rate_max));
-    for (unsigned i = 0; i < results->nrows; i++) {
-        if (first_of_rate(results, i) && run->options->rates != SIRQ_LAB_RATE_SWEEP)
-            print_rate(run, results->rows[i]->wanted_rate, out);
-        if (run->options->rates == SIRQ_LAB_RATE_SWEEP && setup_measured(results, i))
-            print_sweep(run, results->rows[i]->setup, out);
-    }
-    if (run->no_elsewhere)
-        fprintf(out, "  no row with softirqs on another CPU: %s\n", run->no_elsewhere);
+                sirq_lab_table_si(rate, run->limit.rate),
+                sirq_lab_table_si(min, run->limit.rate_min),
+                sirq_lab_table_si(max, run->limit.rate_max));
     if (run->options->rates == SIRQ_LAB_RATE_SWEEP)
-        for (unsigned i = 0; i < results->nrows; i++)
-            if (first_of_rate(results, i))
-                print_notes(run, results->rows[i]->wanted_rate, out);
+        report_sweep(run, out);
+    else
+        report_rates(run, out);
+    fflush(out);
 }

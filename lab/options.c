@@ -49,7 +49,7 @@ static int no_such(struct sirq_error *err, const char *what, const char *text,
 int sirq_lab_set_experiment(struct sirq_lab_options *options, const char *text,
                             struct sirq_error *err)
 {
-    struct name_list list = { 0 };
+    struct name_list list = {0};
 
     for (unsigned i = 0; sirq_experiments[i]; i++) {
         if (strcmp(sirq_experiments[i]->name, text) == 0) {
@@ -62,11 +62,10 @@ int sirq_lab_set_experiment(struct sirq_lab_options *options, const char *text,
 }
 
 /* Worlds depend on the experiment: set that first. */
-int sirq_lab_set_world(struct sirq_lab_options *options, const char *text,
-                       struct sirq_error *err)
+int sirq_lab_set_world(struct sirq_lab_options *options, const char *text, struct sirq_error *err)
 {
     const struct sirq_world *const *world = options->experiment->worlds;
-    struct name_list list = { 0 };
+    struct name_list list = {0};
 
     for (; *world; world++) {
         if (strcmp((*world)->name, text) == 0) {
@@ -78,11 +77,10 @@ int sirq_lab_set_world(struct sirq_lab_options *options, const char *text,
     return no_such(err, "--world", text, &list);
 }
 
-static int add_policy(struct sirq_lab_options *options, const char *name,
-                      struct sirq_error *err)
+static int add_policy(struct sirq_lab_options *options, const char *name, struct sirq_error *err)
 {
     const struct sirq_policy *policy = sirq_policy_find(name);
-    struct name_list list = { 0 };
+    struct name_list list = {0};
 
     for (unsigned i = 0; policy && i < options->npolicies; i++) {
         if (options->policy[i] == policy)
@@ -121,10 +119,10 @@ int sirq_lab_set_policies(struct sirq_lab_options *options, const char *text,
     return 0;
 }
 
-static int find_name(const char *const *names, unsigned n, const char *option,
-                     const char *text, struct sirq_error *err)
+static int find_name(const char *const *names, unsigned n, const char *option, const char *text,
+                     struct sirq_error *err)
 {
-    struct name_list list = { 0 };
+    struct name_list list = {0};
 
     for (unsigned i = 0; i < n; i++) {
         if (strcmp(names[i], text) == 0)
@@ -134,10 +132,9 @@ static int find_name(const char *const *names, unsigned n, const char *option,
     return no_such(err, option, text, &list);
 }
 
-int sirq_lab_set_nic(struct sirq_lab_options *options, const char *text,
-                     struct sirq_error *err)
+int sirq_lab_set_nic(struct sirq_lab_options *options, const char *text, struct sirq_error *err)
 {
-    static const char *const names[] = { [SIRQ_LAB_SHM] = "shm", [SIRQ_LAB_PACKET] = "packet" };
+    static const char *const names[] = {[SIRQ_LAB_SHM] = "shm", [SIRQ_LAB_PACKET] = "packet"};
     int i = find_name(names, SIRQ_LAB_NICS, "--nic", text, err);
 
     if (i >= 0)
@@ -148,9 +145,9 @@ int sirq_lab_set_nic(struct sirq_lab_options *options, const char *text,
 int sirq_lab_set_delivery(struct sirq_lab_options *options, const char *text,
                           struct sirq_error *err)
 {
-    static const char *const names[] = { [SIRQ_DELIVER_SIGNAL] = "signal",
-                                         [SIRQ_DELIVER_THREAD] = "thread",
-                                         [SIRQ_DELIVER_POLL] = "poll" };
+    static const char *const names[] = {[SIRQ_DELIVER_SIGNAL] = "signal",
+                                        [SIRQ_DELIVER_THREAD] = "thread",
+                                        [SIRQ_DELIVER_POLL] = "poll"};
     int i = find_name(names, 3, "--delivery", text, err);
 
     if (i >= 0)
@@ -163,16 +160,17 @@ static int add_rate(struct sirq_lab_options *options, const char *text, struct s
     uint64_t rate;
 
     if (sirq_lab_parse_count(text, 1, SIRQ_LAB_RATE_LIMIT, &rate))
-        return sirq_fail(err, EINVAL, "--rate %.40s: not a rate; give packets/s from 1 to 100M "
-                         "(1k, 2.5M, or a list of them), 'max' or 'sweep'", text);
+        return sirq_fail(err, EINVAL,
+                         "--rate %.40s: not a rate; give packets/s from 1 to 100M "
+                         "(1k, 2.5M, or a list of them), 'max' or 'sweep'",
+                         text);
     if (options->nrates == SIRQ_LAB_RATES)
         return sirq_fail(err, EINVAL, "--rate: more than %u rates; give fewer", SIRQ_LAB_RATES);
     options->rate[options->nrates++] = rate;
     return 0;
 }
 
-int sirq_lab_set_rates(struct sirq_lab_options *options, const char *text,
-                       struct sirq_error *err)
+int sirq_lab_set_rates(struct sirq_lab_options *options, const char *text, struct sirq_error *err)
 {
     char item[TEXT];
     const char *list = text;
@@ -208,16 +206,14 @@ int sirq_lab_set_number(unsigned *out, const char *option, const char *text, uns
     return 0;
 }
 
-int sirq_lab_set_seconds(struct sirq_lab_options *options, const char *text,
-                         struct sirq_error *err)
+int sirq_lab_set_seconds(struct sirq_lab_options *options, const char *text, struct sirq_error *err)
 {
     if (sirq_lab_parse_decimal(text, 0.1, 3600, &options->seconds))
         return sirq_fail(err, EINVAL, "--seconds %.40s: give seconds per row, 0.1 to 3600", text);
     return 0;
 }
 
-int sirq_lab_set_seed(struct sirq_lab_options *options, const char *text,
-                      struct sirq_error *err)
+int sirq_lab_set_seed(struct sirq_lab_options *options, const char *text, struct sirq_error *err)
 {
     if (sirq_lab_parse_count(text, 0, UINT64_MAX / 2, &options->seed))
         return sirq_fail(err, EINVAL, "--seed %.40s: give a whole number, 0 or more", text);

@@ -14,9 +14,8 @@ static int suffix_scale(const char *s, uint64_t *scale)
     static const struct {
         const char *text;
         uint64_t scale;
-    } suffixes[] = { { "", 1 },          { "k", 1000 },       { "K", 1000 },
-                     { "M", 1000000 },   { "m", 1000000 },    { "G", 1000000000 },
-                     { "g", 1000000000 } };
+    } suffixes[] = {{"", 1},        {"k", 1000},       {"K", 1000},      {"M", 1000000},
+                    {"m", 1000000}, {"G", 1000000000}, {"g", 1000000000}};
 
     for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
         if (strcmp(s, suffixes[i].text) == 0) {

@@ -40,8 +40,8 @@ void sirq_progress_tick(const struct sirq_progress *progress, uint64_t into_ns)
     if (!progress->on)
         return;
     left = left > into_ns ? left - into_ns : 0;
-    fprintf(stderr, "\r\033[K[%u/%u] %s, about %.0f s left", progress->done + 1,
-            progress->total, progress->text, (double)left / 1e9);
+    fprintf(stderr, "\r\033[K[%u/%u] %s, about %.0f s left", progress->done + 1, progress->total,
+            progress->text, (double)left / 1e9);
     fflush(stderr);
 }
 

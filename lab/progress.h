@@ -8,10 +8,10 @@
 
 struct sirq_progress {
     bool on;
-    unsigned done, total;  /* steps */
-    uint64_t step_ns;      /* what one step is expected to take */
-    uint64_t start_ns;     /* when the first step began */
-    char text[96];         /* what runs now */
+    unsigned done, total; /* steps */
+    uint64_t step_ns;     /* what one step is expected to take */
+    uint64_t start_ns;    /* when the first step began */
+    char text[96];        /* what runs now */
 };
 
 void sirq_progress_start(struct sirq_progress *progress, unsigned total, uint64_t step_ns);

@@ -12,10 +12,10 @@
 static const struct {
     const char *experiment, *policy, *is;
 } unpatched[] = {
-    { "udp_flood", "before", "time2ms" },
-    { "udp_stream", "before", "time2ms" },
-    { "cyclictest", "vanilla", "ksoftirqd" },
-    { "tcp_rr", "before", "restart10" },
+    {"udp_flood", "before", "time2ms"},
+    {"udp_stream", "before", "time2ms"},
+    {"cyclictest", "vanilla", "ksoftirqd"},
+    {"tcp_rr", "before", "restart10"},
 };
 
 static const char *policy_of(const struct sirq_figure *figure)

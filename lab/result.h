@@ -55,12 +55,11 @@ bool sirq_row_get(const struct sirq_row *row, const char *name, double *value);
 
 /*
  * The file for results: `path` is only replaced when all is there.  check before the run
- * leaves nothing behind; write makes a temporary file beside it and renames.
- * 0 or -errno with err filled.
+ * leaves nothing behind, and gives 0 or -EINVAL; write makes a temporary file beside it and
+ * renames, and gives 0 or -errno.  err filled.
  */
 int sirq_csv_check(const char *path, struct sirq_error *err);
-int sirq_csv_write(const char *path, const struct sirq_results *results,
-                   struct sirq_error *err);
+int sirq_csv_write(const char *path, const struct sirq_results *results, struct sirq_error *err);
 
 /* A figure published for this experiment, setup, policy and metric: true and *value. */
 bool sirq_published(const char *experiment, const char *setup, const char *policy,

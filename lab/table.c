@@ -15,19 +15,18 @@
 
 #define GAP 2u
 
-void sirq_table_init(struct sirq_table *table)
+void sirq_lab_table_init(struct sirq_lab_table *table)
 {
     memset(table, 0, sizeof(*table));
 }
 
-void sirq_table_column(struct sirq_table *table, const char *title, bool left, int weight)
+void sirq_lab_table_column(struct sirq_lab_table *table, const char *title, bool left, int weight)
 {
-    assert(table->ncolumns < SIRQ_TABLE_COLUMNS && !table->nrows);
-    table->column[table->ncolumns++] = (struct sirq_table_column){ title, left, weight,
-                                                                     false };
+    assert(table->ncolumns < SIRQ_LAB_TABLE_COLUMNS && !table->nrows);
+    table->column[table->ncolumns++] = (struct sirq_lab_table_column){title, left, weight, false};
 }
 
-int sirq_table_row(struct sirq_table *table)
+int sirq_lab_table_row(struct sirq_lab_table *table)
 {
     if (table->nrows == table->capacity) {
         unsigned capacity = table->capacity ? 2 * table->capacity : 16;
@@ -44,14 +43,14 @@ int sirq_table_row(struct sirq_table *table)
     return 0;
 }
 
-static const char *cell(const struct sirq_table *table, unsigned row, unsigned column)
+static const char *cell(const struct sirq_lab_table *table, unsigned row, unsigned column)
 {
     const char *text = table->cells[(size_t)row * table->ncolumns + column];
 
     return text ? text : "";
 }
 
-int sirq_table_cell(struct sirq_table *table, unsigned column, const char *fmt, ...)
+int sirq_lab_table_cell(struct sirq_lab_table *table, unsigned column, const char *fmt, ...)
 {
     char **slot;
     va_list args;
@@ -70,7 +69,7 @@ int sirq_table_cell(struct sirq_table *table, unsigned column, const char *fmt, 
     return 0;
 }
 
-static void measure(const struct sirq_table *table, unsigned *width)
+static void measure(const struct sirq_lab_table *table, unsigned *width)
 {
     for (unsigned c = 0; c < table->ncolumns; c++) {
         width[c] = table->column[c].hidden ? 0 : (unsigned)strlen(table->column[c].title);
@@ -84,7 +83,7 @@ static void measure(const struct sirq_table *table, unsigned *width)
 }
 
 /* Hide the lightest columns (width 0) until the rest fits. */
-static void hide(const struct sirq_table *table, unsigned *width, unsigned limit)
+static void hide(const struct sirq_lab_table *table, unsigned *width, unsigned limit)
 {
     for (unsigned pass = 0; pass < table->ncolumns; pass++) {
         unsigned total = 0, lightest = table->ncolumns;
@@ -105,7 +104,7 @@ static void hide(const struct sirq_table *table, unsigned *width, unsigned limit
 }
 
 /* row -1: the titles. */
-static void print_row(const struct sirq_table *table, FILE *out, const unsigned *width, int row)
+static void print_row(const struct sirq_lab_table *table, FILE *out, const unsigned *width, int row)
 {
     unsigned pad = 0;
 
@@ -129,9 +128,9 @@ static void print_row(const struct sirq_table *table, FILE *out, const unsigned 
     fputc('\n', out);
 }
 
-void sirq_table_print(const struct sirq_table *table, FILE *out, unsigned width)
+void sirq_lab_table_print(const struct sirq_lab_table *table, FILE *out, unsigned width)
 {
-    unsigned widths[SIRQ_TABLE_COLUMNS];
+    unsigned widths[SIRQ_LAB_TABLE_COLUMNS];
     const char *before = "not shown, the terminal is too narrow: ";
 
     measure(table, widths);
@@ -149,7 +148,7 @@ void sirq_table_print(const struct sirq_table *table, FILE *out, unsigned width)
         fputc('\n', out);
 }
 
-void sirq_table_free(struct sirq_table *table)
+void sirq_lab_table_free(struct sirq_lab_table *table)
 {
     for (size_t i = 0; i < (size_t)table->nrows * table->ncolumns; i++)
         free(table->cells[i]);
@@ -157,7 +156,7 @@ void sirq_table_free(struct sirq_table *table)
     memset(table, 0, sizeof(*table));
 }
 
-unsigned sirq_table_width(FILE *out)
+unsigned sirq_lab_table_width(FILE *out)
 {
     struct winsize size;
     int fd = fileno(out);
@@ -167,9 +166,9 @@ unsigned sirq_table_width(FILE *out)
     return size.ws_col;
 }
 
-const char *sirq_table_si(char *buf, double value)
+const char *sirq_lab_table_si(char *buf, double value)
 {
-    static const char suffix[] = { '\0', 'k', 'M', 'G', 'T' };
+    static const char suffix[] = {'\0', 'k', 'M', 'G', 'T'};
     unsigned i = 0;
     int decimals;
 

@@ -19,10 +19,10 @@
 #define ROW_OVERHEAD_NS 400000000u /* start, warm-up, drain; a first guess for the progress line */
 
 /* Offered load of a sweep, in tenths of the one-CPU limit. */
-static const unsigned sweep[] = { 1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100 };
+static const unsigned sweep[] = {1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100};
 #define NSWEEP (sizeof(sweep) / sizeof(sweep[0]))
 
-static const struct sirq_world *const worlds[] = { &sirq_world_live, NULL };
+static const struct sirq_world *const worlds[] = {&sirq_world_live, NULL};
 
 static unsigned count_rates(const struct sirq_lab_options *options)
 {
@@ -58,8 +58,7 @@ static void add_shares(struct sirq_row *row, const struct sirq_flood_limit *limi
         return;
     bound = offered < limit->rate ? offered : limit->rate;
     sirq_row_add(row, "packets/s", limit->rate, "limit_rate");
-    sirq_row_add(row, "percent", limit->rate > 0 ? 100 * received / limit->rate : 0,
-                 "limit_share");
+    sirq_row_add(row, "percent", limit->rate > 0 ? 100 * received / limit->rate : 0, "limit_share");
     sirq_row_add(row, "percent", bound > 0 ? 100 * received / bound : 0, "goodput_share");
 }
 
@@ -108,9 +107,8 @@ static int run_elsewhere(struct sirq_flood_run *run, const struct sirq_flood *li
 static int run_rate(struct sirq_flood_run *run, double rate, struct sirq_error *err)
 {
     const struct sirq_lab_options *options = run->options;
-    struct sirq_flood flood = { .rate = rate,
-                                .receivers = options->receivers,
-                                .seconds = run->seconds };
+    struct sirq_flood flood = {
+        .rate = rate, .receivers = options->receivers, .seconds = run->seconds};
     int rc = 0;
 
     for (unsigned rt = 0; rt < 2 && !rc; rt++) {
@@ -144,12 +142,12 @@ static int run_all(struct sirq_flood_run *run, struct sirq_error *err)
 static int udp_flood_run(const struct sirq_lab_options *options, struct sirq_results *results,
                          struct sirq_error *err)
 {
-    struct sirq_flood_run run = { .options = options, .results = results };
+    struct sirq_flood_run run = {.options = options, .results = results};
     int rc = options->world->open(&run.session, options, err);
 
     if (rc)
         return rc;
-    run.seconds = options->seconds > 0                     ? options->seconds
+    run.seconds = options->seconds > 0                    ? options->seconds
                   : options->rates == SIRQ_LAB_RATE_SWEEP ? SWEEP_SECONDS
                                                           : DEFAULT_SECONDS;
     rc = run_all(&run, err);

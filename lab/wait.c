@@ -11,7 +11,7 @@
 
 #include "experiment.h"
 
-static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 #define NSIGNALS (sizeof(signals) / sizeof(signals[0]))
 
 static volatile sig_atomic_t interrupted;
@@ -25,7 +25,7 @@ static void on_signal(int signo)
 
 void sirq_lab_signals_take(void)
 {
-    struct sigaction action = { .sa_handler = on_signal };
+    struct sigaction action = {.sa_handler = on_signal};
     sigset_t set;
 
     interrupted = 0;
@@ -58,9 +58,9 @@ int sirq_lab_wait(int fd, int64_t timeout_ns)
     uint64_t end = sirq_lab_now_ns() + (uint64_t)timeout_ns;
 
     for (;;) {
-        struct pollfd poll = { .fd = fd, .events = POLLIN };
+        struct pollfd poll = {.fd = fd, .events = POLLIN};
         uint64_t now = sirq_lab_now_ns(), left = end > now ? end - now : 0;
-        struct timespec ts = { (time_t)(left / 1000000000u), (long)(left % 1000000000u) };
+        struct timespec ts = {(time_t)(left / 1000000000u), (long)(left % 1000000000u)};
         int n = ppoll(&poll, 1, &ts, &saved_mask);
 
         if (interrupted)

@@ -50,7 +50,7 @@ if [ "${CHECK_DEBIAN_INSIDE:-}" = yes ]; then
 fi
 
 # ---- first half ------------------------------------------------------------------------
-cd "$(dirname "$0")/.."
+self=$(realpath "$0")
 [ "$(id -u)" = 0 ] || { echo "$0: needs root (chroot, mounts)" >&2; exit 1; }
 for tool in debootstrap git unshare; do
     command -v $tool >/dev/null || { echo "$0: install $tool first" >&2; exit 1; }
@@ -67,8 +67,20 @@ fi
 mkdir -p "$dir"
 dir=$(realpath "$dir")
 root=$dir/root
+cd "$(dirname "$self")/.."
+
+# Run a command in namespaces of its own, such that a signal to this script ends it: with its
+# first process everything in a PID namespace is killed.
+child=
+apart() {
+    unshare --mount --propagation private --pid --fork --kill-child "$@" &
+    child=$!
+    wait $child
+    child=
+}
 
 clean_up() {
+    if [ -n "$child" ]; then kill -KILL $child 2>/dev/null || true; wait $child 2>/dev/null || true; fi
     # Nothing is mounted below in this namespace; should it be, it is left alone.
     rm -rf --one-file-system "$root"
     if [ -n "$temporary" ]; then rm -rf --one-file-system "$temporary"; fi
@@ -88,7 +100,7 @@ if [ ! -e "$dir/base.complete" ]; then
     rm -rf --one-file-system "$dir/base"
     include=()
     case $mirror in https:*) include=(--include=ca-certificates) ;; esac
-    debootstrap --variant=minbase "${include[@]}" $suite "$dir/base" "$mirror"
+    apart debootstrap --variant=minbase "${include[@]}" $suite "$dir/base" "$mirror"
     touch "$dir/base.complete"
 fi
 
@@ -104,8 +116,7 @@ echo "== fresh clone of $(git describe --always)"
 git clone -q --no-local . "$root/root/softirq"
 
 status=0
-CHECK_DEBIAN_INSIDE=yes unshare --mount --propagation private --pid --fork --kill-child \
-    "$BASH" "$(realpath "$0")" "$root" "$@" || status=1
+apart env CHECK_DEBIAN_INSIDE=yes "$BASH" "$self" "$root" "$@" || status=1
 if [ $status = 0 ]; then
     echo "check-debian: passed: make $*"
 else

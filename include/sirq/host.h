@@ -118,16 +118,17 @@ struct sirq_host {
     /* Would waking the sleepers of wq take this CPU from whoever it runs?  Null: yes. */
     bool (*wake_preempts)(struct sirq_cpu *cpu, const struct sirq_wq *wq);
 
-    /* Bump wq->seq, wake its sleepers, write its eventfd when armed.  No CPU is owned. */
+    /* Bump wq->seq, wake its sleepers, write its eventfd when armed.  The caller owns the
+     * CPU's bottom halves when its run goes on, and nothing when it has ended. */
     void (*wake)(struct sirq_cpu *cpu, struct sirq_wq *wq);
 
     /*
-     * Let hard interrupts in while a pass of a run entered from an interrupt exit is
-     * executed, and keep them out again after.  `pass` counts from 0; a host for which
-     * this is dear may keep them out during the first.  Null: not needed.
+     * A run entered from an interrupt exit lets hard interrupts in: irq_enable before each
+     * pass (`pass` counts from 0), irq_disable once at its end (`passes` made, > 0).  A host
+     * for which this is dear may keep them out during the first pass.  Null: not needed.
      */
     void (*irq_enable)(struct sirq_cpu *cpu, unsigned pass);
-    void (*irq_disable)(struct sirq_cpu *cpu, unsigned pass);
+    void (*irq_disable)(struct sirq_cpu *cpu, unsigned passes);
 
     /*
      * A thread is about to ask for packets: take interrupts that are waiting for it.  Task

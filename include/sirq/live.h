@@ -10,12 +10,21 @@
  *           privilege.  Handlers and actions must be async-signal-safe; see below.
  *   thread  a pinned thread irq/N, SCHED_FIFO where permitted.
  *   poll    application threads take interrupts at safe points (sirq_recv,
- *           sirq_live_poll); while all of them sleep, irq/N takes them.
+ *           sirq_live_poll); while all of them sleep, or when none came to a safe point for
+ *           two ticks, irq/N takes them.
  *
  * What a handler or action may do under signal delivery: everything in sirq/softirq.h,
  * tasklet.h, timer.h and net.h that names softirq or hardirq context, and what
  * signal-safety(7) lists.  Not: malloc, stdio, locks shared with interrupted threads,
  * blocking.  Debug builds check the calls of this library.
+ *
+ * What registered threads see of signal delivery: system calls are restarted (SA_RESTART),
+ * but for those that never are (nanosleep, poll, epoll_wait, ...: signal(7)), which return
+ * EINTR.  The signals used are config.signo and SIGIO (the kernel sends that one when the
+ * queue of the first is full).
+ *
+ * Taking down, in this order: sirq_live_detach each device, sirq_socket_close, sirq_netdev_close,
+ * sirq_net_destroy, unregister threads, sirq_live_stop.
  */
 #ifndef SIRQ_LIVE_H
 #define SIRQ_LIVE_H
@@ -42,7 +51,7 @@ struct sirq_live_config {
     unsigned max_threads;         /* registered at once; 0: 64, at most 1024 */
     uint64_t stall_ns;            /* watchdog bound; 0: one second */
     void (*report)(void *arg, unsigned cpu, const char *what, uint64_t value); /* may be null;
-                                     called from the clock thread */
+                                     called from the clock thread or sirq_live_stop() */
     void *report_arg;
 };
 
@@ -56,7 +65,8 @@ int sirq_live_start(struct sirq_live **out, const struct sirq_live_config *confi
 
 /*
  * Stop: threads joined, signal handler restored, memory freed.  Devices are detached and
- * application threads unregistered before.
+ * application threads unregistered before; that is asserted.  Task context, of a thread that
+ * is not registered.
  */
 void sirq_live_stop(struct sirq_live *live);
 
@@ -68,9 +78,11 @@ struct sirq_cpu *sirq_live_cpu(struct sirq_live *live, unsigned cpu);
 /* The machine's number of a core CPU. */
 unsigned sirq_live_cpu_number(const struct sirq_cpu *cpu);
 
-/* Give the engine one more CPU, or take one away (its interrupts, timers and registered
- * threads move to another CPU, its pending work is run first).  0, -EINVAL, -EBUSY (the
- * last CPU), -EPERM, -ENOMEM, with err filled. */
+/* Give the engine one more CPU, or take one away: its interrupts, timers and registered
+ * threads move to another CPU, its pending work is run first, and what is still raised on it
+ * by somebody who holds on to it is run by another CPU's ksoftirqd.  0, -EINVAL, -EBUSY (the
+ * last CPU; too many interrupts for the other; has it already), -EPERM, -ENOMEM, with err
+ * filled. */
 int sirq_live_cpu_add(struct sirq_live *live, unsigned cpu, struct sirq_error *err);
 int sirq_live_cpu_remove(struct sirq_live *live, unsigned cpu, struct sirq_error *err);
 
@@ -78,7 +90,9 @@ int sirq_live_cpu_remove(struct sirq_live *live, unsigned cpu, struct sirq_error
  * Make the calling thread one that the engine knows: pinned to the machine's CPU `cpu`
  * (-1: left where it may run, counted on the first engine CPU), with an alternate signal
  * stack of the engine's, under scheduling `sched` (null: left alone).  Registered threads
- * can be interrupted; a thread that receives should be registered.  0 or -errno with err.
+ * can be interrupted; a thread that receives should be registered.  0, -EBUSY (registered
+ * already), -EINVAL, -EPERM, -ENOSPC (max_threads), with err filled.  Unregistering, before the
+ * thread ends, gives back affinity, class, signal mask and alternate stack as they were.
  */
 int sirq_live_thread_register(struct sirq_live *live, int cpu, const struct sirq_sched *sched,
                               struct sirq_error *err);
@@ -91,7 +105,9 @@ int sirq_live_ksoftirqd_sched(struct sirq_live *live, unsigned cpu, const struct
 /* A safe point of poll delivery; nothing under the others.  Task context. */
 void sirq_live_poll(struct sirq_live *live);
 
-/* Deliver `irq` (fd, handler, ... filled) to the machine's CPU `cpu`; and stop that. */
+/* Deliver `irq` (fd, handler, ... filled) to the machine's CPU `cpu`; and stop that: no
+ * handler runs when sirq_live_irq_free() returns.  0, -EINVAL, -EBUSY (is delivered already),
+ * -ENOSPC (16 on one CPU), with err filled. */
 int sirq_live_irq_request(struct sirq_live *live, unsigned cpu, struct sirq_irq *irq,
                           struct sirq_error *err);
 void sirq_live_irq_free(struct sirq_live *live, struct sirq_irq *irq);

@@ -4,7 +4,7 @@
  *
  * Push is one compare-and-swap loop; a take is one exchange.  Nodes are never popped
  * one by one, so there is no ABA problem.  A push releases what was written to the node,
- * the take acquires it.
+ * the take acquires it.  Who finds the list empty sees what a taker did before its take.
  */
 #ifndef SIRQ_LLIST_H
 #define SIRQ_LLIST_H
@@ -37,7 +37,7 @@ static inline bool sirq_llist_push(struct sirq_llist *list, struct sirq_lnode *n
 
 static inline bool sirq_llist_empty(const struct sirq_llist *list)
 {
-    return __atomic_load_n(&list->head, __ATOMIC_RELAXED) == NULL;
+    return __atomic_load_n(&list->head, __ATOMIC_ACQUIRE) == NULL;
 }
 
 /* Take all nodes, oldest first, as a null-terminated chain; null when there is none. */
@@ -47,7 +47,7 @@ static inline struct sirq_lnode *sirq_llist_take(struct sirq_llist *list)
 
     if (sirq_llist_empty(list))
         return NULL;
-    node = __atomic_exchange_n(&list->head, NULL, __ATOMIC_ACQUIRE);
+    node = __atomic_exchange_n(&list->head, NULL, __ATOMIC_ACQ_REL);
     for (; node != NULL; node = next) {
         next = node->next;
         node->next = fifo;

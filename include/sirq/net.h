@@ -79,7 +79,10 @@ struct sirq_net_config {
 int sirq_net_create(struct sirq_net **out, struct sirq_core *core,
                     const struct sirq_net_config *config);
 
-/* No device is attached and no socket open any more.  Frees everything. */
+/*
+ * No device is attached or open and no socket open any more (detach, close sockets, close
+ * devices, then this, then sirq_live_stop()).  Frees everything.
+ */
 void sirq_net_destroy(struct sirq_net *net);
 
 /* Bytes held by the stack: [0] the packet pool, [1] everything else. */
@@ -139,7 +142,8 @@ bool sirq_napi_schedule(struct sirq_cpu *cpu, struct sirq_napi *napi);
 /* From poll only, with work_done < budget. */
 void sirq_napi_complete_done(struct sirq_cpu *cpu, struct sirq_napi *napi, int work_done);
 
-/* Keep it from being scheduled; returns when no poll is in progress.  Task context. */
+/* Keep it from being scheduled; returns when no poll is in progress, nor the end of one
+ * that has completed.  Task context. */
 void sirq_napi_disable(struct sirq_cpu *cpu, struct sirq_napi *napi);
 void sirq_napi_enable(struct sirq_napi *napi);
 

@@ -131,6 +131,7 @@ struct sirq_cpu {
     uint64_t looped_jiffies;/* jiffy in which the loop last went round (Rik van Riel, 2014) */
     uint64_t run_start_ns;  /* 0 when no run is in progress; watchdog reads */
     struct sirq_llist wakes;/* consumers to be woken when the run lets go */
+    uint32_t waking;        /* contexts issuing wake-ups without being owner, __atomic */
     struct sirq_llist tasklets[2]; /* TASKLET, HI: see sirq/tasklet.h */
     struct sirq_timer_base *timers; /* see sirq/timer.h; null: no timers */
     void *net;              /* the packet path's per-CPU data, see sirq/net.h */
@@ -256,7 +257,10 @@ const struct sirq_policy *sirq_get_policy(const struct sirq_core *core);
 /* Vectors of `mask` run in ksoftirqd only, whatever the policy (forced threading). */
 void sirq_force_threaded(struct sirq_core *core, uint32_t mask);
 
-/* Wait until no CPU is inside a run or bottom-half section begun before the call. */
+/*
+ * Wait until no CPU is inside a run or bottom-half section begun before the call, nor busy
+ * with the wake-ups that one asked for.  Task context.
+ */
 void sirq_synchronize(struct sirq_core *core);
 
 /* Host clock of `cpu`, ns; and the same in jiffies. */

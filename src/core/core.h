@@ -20,6 +20,14 @@
             (cpu)->core->host->bug(#expr, __FILE__, __LINE__); \
     } while (0)
 
+/*
+ * Counters have one writer at a time and readers anywhere: plain arithmetic, stored so that
+ * a reader never sees half of it.
+ */
+#define SIRQ_STORE(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELAXED)
+#define SIRQ_COUNT(field, n) \
+    SIRQ_STORE(field, __atomic_load_n(&(field), __ATOMIC_RELAXED) + (uint64_t)(n))
+
 /* The two halves of sirq_cpu.word. */
 static inline uint32_t sirq_word_pending(uint64_t word)
 {

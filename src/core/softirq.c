@@ -91,7 +91,9 @@ void sirq_own_local(struct sirq_cpu *cpu, struct sirq_ctx *ctx)
 
 /*
  * Let go unless a vector outside `left` is pending.  With a waiter on the owner word the
- * host hands over, and the next owner answers for whatever is pending.
+ * host hands over, and the next owner answers for whatever is pending.  The waiters bit may
+ * be stale, though (its waiter was the last to get the CPU, or is busy with a signal), and
+ * then nobody got it: so look, and take it back if need be.
  */
 static bool disown(struct sirq_cpu *cpu, struct sirq_ctx *ctx, uint32_t left)
 {
@@ -104,7 +106,7 @@ static bool disown(struct sirq_cpu *cpu, struct sirq_ctx *ctx, uint32_t left)
             return true;
     }
     cpu->core->host->bh_unlock(cpu, ctx);
-    return true;
+    return (sirq_pending(cpu) & ~left) == 0 || !own_try(cpu, ctx);
 }
 
 void sirq_disown_local(struct sirq_cpu *cpu, struct sirq_ctx *ctx)
@@ -132,8 +134,14 @@ void sirq_wake(struct sirq_cpu *cpu, struct sirq_wq *wq)
  */
 static void flush_wakes(struct sirq_cpu *cpu)
 {
-    struct sirq_lnode *node = sirq_llist_take(&cpu->wakes), *next;
+    struct sirq_lnode *node, *next;
 
+    if (sirq_llist_empty(&cpu->wakes))
+        return;
+    /* Nobody owns the CPU now: `waking` tells sirq_synchronize() that we hold what is about
+     * to leave the list.  Set before the take, cleared (RELEASE) after the last wake. */
+    __atomic_fetch_add(&cpu->waking, 1, __ATOMIC_SEQ_CST);
+    node = sirq_llist_take(&cpu->wakes);
     for (; node != NULL; node = next) {
         struct sirq_wq *wq = SIRQ_CONTAINER(node, struct sirq_wq, node);
 
@@ -142,6 +150,7 @@ static void flush_wakes(struct sirq_cpu *cpu)
         cpu->core->host->wake(cpu, wq);
         __atomic_fetch_add(&cpu->stats.wakes, 1, __ATOMIC_RELAXED);
     }
+    __atomic_fetch_sub(&cpu->waking, 1, __ATOMIC_RELEASE);
 }
 
 /* ---- the dispatch loop -------------------------------------------------------------- */
@@ -158,7 +167,15 @@ static void view_update(struct sirq_view *view, uint32_t pending)
     view->need_resched = __atomic_load_n(&cpu->need_resched, __ATOMIC_RELAXED);
     view->ksoftirqd_runnable = __atomic_load_n(&cpu->ksoftirqd, __ATOMIC_SEQ_CST);
     view->rt_task = __atomic_load_n(&cpu->rt_tasks, __ATOMIC_RELAXED) > 0;
-    view->queue_fill = cpu->queue_fill;
+    view->queue_fill = __atomic_load_n(&cpu->queue_fill, __ATOMIC_RELAXED);
+}
+
+/* A CPU that was given back is emptied under the default policy, whose runs end. */
+static const struct sirq_policy *policy_of(const struct sirq_cpu *cpu)
+{
+    if (__atomic_load_n(&cpu->online, __ATOMIC_RELAXED))
+        return sirq_get_policy(cpu->core);
+    return sirq_policy_default();
 }
 
 /*
@@ -167,7 +184,7 @@ static void view_update(struct sirq_view *view, uint32_t pending)
  */
 static uint32_t admit(struct sirq_cpu *cpu, struct sirq_view *view, uint32_t pending)
 {
-    const struct sirq_policy *policy = sirq_get_policy(cpu->core);
+    const struct sirq_policy *policy = policy_of(cpu);
     uint32_t mask = pending;
 
     if (view->entry != SIRQ_ENTRY_KSOFTIRQD)
@@ -186,17 +203,15 @@ static uint32_t admit(struct sirq_cpu *cpu, struct sirq_view *view, uint32_t pen
     return 0;
 }
 
-/* Tell the policy what ran.  The view is brought up to date for it: a run's first pass
- * may not have needed one. */
+/* Tell the policy what ran; a run's first pass may not have needed a current view. */
 static void tell_ran(struct sirq_cpu *cpu, struct sirq_view *view, unsigned vec, uint64_t time_ns)
 {
     const struct sirq_policy *policy = sirq_get_policy(cpu->core);
-    const struct sirq_ran ran = {.vec = vec, .time_ns = time_ns};
 
-    if (policy->ran == NULL)
-        return;
-    view_update(view, sirq_pending(cpu));
-    policy->ran(view, &ran);
+    if (policy->ran != NULL) {
+        view_update(view, sirq_pending(cpu));
+        policy->ran(view, &(const struct sirq_ran){.vec = vec, .time_ns = time_ns});
+    }
 }
 
 static void call_action(struct sirq_cpu *cpu, struct sirq_view *view, unsigned vec)
@@ -209,10 +224,10 @@ static void call_action(struct sirq_cpu *cpu, struct sirq_view *view, unsigned v
     now = sirq_now_ns(cpu);
     time_ns = now > view->now_ns ? now - view->now_ns : 0;
     view->now_ns += time_ns;
-    stats->run++;
-    stats->time_ns += time_ns;
+    SIRQ_COUNT(stats->run, 1);
+    SIRQ_COUNT(stats->time_ns, time_ns);
     if (time_ns > stats->longest_ns)
-        stats->longest_ns = time_ns;
+        SIRQ_STORE(stats->longest_ns, time_ns);
     tell_ran(cpu, view, vec, time_ns);
 }
 
@@ -220,17 +235,14 @@ static void call_action(struct sirq_cpu *cpu, struct sirq_view *view, unsigned v
 static void run_pass(struct sirq_cpu *cpu, struct sirq_view *view, uint32_t mask)
 {
     const struct sirq_host *host = cpu->core->host;
-    bool from_irq = view->entry == SIRQ_ENTRY_IRQ_EXIT;
 
     __atomic_and_fetch(&cpu->word, ~(uint64_t)mask, __ATOMIC_SEQ_CST);
-    if (from_irq && host->irq_enable != NULL)
+    if (view->entry == SIRQ_ENTRY_IRQ_EXIT && host->irq_enable != NULL)
         host->irq_enable(cpu, view->pass);
     for (; mask != 0; mask &= mask - 1)
         call_action(cpu, view, (unsigned)__builtin_ctz(mask));
-    if (from_irq && host->irq_disable != NULL)
-        host->irq_disable(cpu, view->pass);
     view->pass++;
-    cpu->stats.passes++;
+    SIRQ_COUNT(cpu->stats.passes, 1);
 }
 
 static void run_begin(struct sirq_cpu *cpu, struct sirq_view *view, enum sirq_entry entry)
@@ -246,22 +258,25 @@ static void run_begin(struct sirq_cpu *cpu, struct sirq_view *view, enum sirq_en
 static void run_end(struct sirq_cpu *cpu, struct sirq_ctx *ctx, const struct sirq_view *view,
                     uint32_t left)
 {
+    const struct sirq_host *host = cpu->core->host;
     struct sirq_cpu_stats *stats = &cpu->stats;
     uint64_t time_ns = view->now_ns - view->start_ns;
 
+    if (view->pass > 0 && view->entry == SIRQ_ENTRY_IRQ_EXIT && host->irq_disable != NULL)
+        host->irq_disable(cpu, view->pass);
     if (view->pass > 0) {
         if (cpu->run_end != NULL)
             cpu->run_end(cpu);
-        stats->runs[view->entry]++;
-        stats->time_ns += time_ns;
-        stats->entry_ns[view->entry] += time_ns;
+        SIRQ_COUNT(stats->runs[view->entry], 1);
+        SIRQ_COUNT(stats->time_ns, time_ns);
+        SIRQ_COUNT(stats->entry_ns[view->entry], time_ns);
         if (time_ns > stats->longest_run_ns)
-            stats->longest_run_ns = time_ns;
+            SIRQ_STORE(stats->longest_run_ns, time_ns);
         if (view->entry != SIRQ_ENTRY_KSOFTIRQD)
             ctx->softirq_ns += time_ns;
-        stats->punts += left != 0;
+        SIRQ_COUNT(stats->punts, left != 0);
     } else {
-        stats->held += left != 0;
+        SIRQ_COUNT(stats->held, left != 0);
     }
     __atomic_store_n(&cpu->run_start_ns, 0, __ATOMIC_RELAXED);
     cpu->running = false;
@@ -281,7 +296,7 @@ static void dispatch(struct sirq_cpu *cpu, struct sirq_ctx *ctx, enum sirq_entry
 restart:
     run_begin(cpu, &view, entry);
     while ((pending = sirq_pending(cpu)) != 0 && (mask = admit(cpu, &view, pending)) != 0) {
-        cpu->stats.deferred += mask != pending;
+        SIRQ_COUNT(cpu->stats.deferred, mask != pending);
         if (view.pass > 0)
             flush_wakes(cpu);
         run_pass(cpu, &view, mask);
@@ -302,7 +317,7 @@ restart:
 void sirq_hardirq_enter(struct sirq_cpu *cpu)
 {
     this_ctx(cpu)->hardirq_depth++;
-    cpu->stats.hardirqs++;
+    SIRQ_COUNT(cpu->stats.hardirqs, 1);
 }
 
 void sirq_hardirq_exit(struct sirq_cpu *cpu)
@@ -341,7 +356,7 @@ void sirq_bh_enable(struct sirq_cpu *cpu)
     cpu->bh_depth = 0;
     if (!disown(cpu, ctx, 0))
         dispatch(cpu, ctx, SIRQ_ENTRY_BH_ENABLE);
-    else if (!sirq_llist_empty(&cpu->wakes))
+    else
         flush_wakes(cpu);
 }
 
@@ -355,14 +370,6 @@ void sirq_raise(struct sirq_cpu *cpu, unsigned vec)
     __atomic_or_fetch(&cpu->word, SIRQ_BIT(vec), __ATOMIC_SEQ_CST);
     if (ctx->hardirq_depth == 0 && !owns(cpu, ctx))
         sirq_ksoftirqd_wake(cpu);
-}
-
-struct sirq_cpu *sirq_any_online(struct sirq_core *core)
-{
-    for (unsigned i = 0; i < core->ncpus; i++)
-        if (__atomic_load_n(&core->cpus[i].online, __ATOMIC_ACQUIRE))
-            return &core->cpus[i];
-    return &core->cpus[0];
 }
 
 void sirq_raise_remote(struct sirq_cpu *cpu, unsigned vec)
@@ -414,79 +421,13 @@ bool sirq_ksoftirqd_sleep(struct sirq_cpu *cpu)
     return false;
 }
 
-/* ---- set-up and control ------------------------------------------------------------- */
+/* ---- waiting for others ------------------------------------------------------------- */
 
-static const char *const vector_names[SIRQ_USER] = {
-    "HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU",
-};
-
-int sirq_core_init(struct sirq_core *core, struct sirq_cpu *cpus, unsigned ncpus, unsigned hz,
-                   const struct sirq_host *host, void *host_data)
-{
-    if (core == NULL || cpus == NULL || host == NULL || ncpus == 0 || hz == 0 || hz > 100000)
-        return -EINVAL;
-    *core = (struct sirq_core){
-        .host = host,
-        .host_data = host_data,
-        .policy = sirq_policy_default(),
-        .cpus = cpus,
-        .ncpus = ncpus,
-        .hz = hz,
-        .tick_ns = 1000000000u / hz,
-        .stall_ns = 1000000000u,
-    };
-    for (unsigned i = 0; i < ncpus; i++)
-        cpus[i] = (struct sirq_cpu){.core = core, .id = i, .online = true};
-    return 0;
-}
-
-int sirq_open(struct sirq_core *core, unsigned vec, const char *name, sirq_action_fn fn, void *data)
-{
-    if (vec >= SIRQ_NR_VECTORS || fn == NULL)
-        return -EINVAL;
-    if (core->action[vec].fn != NULL)
-        return -EBUSY;
-    core->action[vec].data = data;
-    core->action[vec].name = name;
-    __atomic_store_n(&core->action[vec].fn, fn, __ATOMIC_RELEASE);
-    return 0;
-}
-
-int sirq_open_user(struct sirq_core *core, const char *name, sirq_action_fn fn, void *data)
-{
-    if (fn == NULL)
-        return -EINVAL;
-    for (unsigned vec = SIRQ_USER; vec < SIRQ_NR_VECTORS; vec++)
-        if (sirq_open(core, vec, name, fn, data) == 0)
-            return (int)vec;
-    return -ENOSPC;
-}
-
-const char *sirq_vector_name(const struct sirq_core *core, unsigned vec)
-{
-    if (vec >= SIRQ_NR_VECTORS)
-        return NULL;
-    if (core->action[vec].name != NULL)
-        return core->action[vec].name;
-    return vec < SIRQ_USER ? vector_names[vec] : "USER";
-}
-
-void sirq_set_policy(struct sirq_core *core, const struct sirq_policy *policy)
-{
-    __atomic_store_n(&core->policy, policy, __ATOMIC_RELEASE);
-}
-
-const struct sirq_policy *sirq_get_policy(const struct sirq_core *core)
-{
-    return __atomic_load_n(&core->policy, __ATOMIC_ACQUIRE);
-}
-
-void sirq_force_threaded(struct sirq_core *core, uint32_t mask)
-{
-    __atomic_store_n(&core->threaded_mask, mask, __ATOMIC_RELAXED);
-}
-
-/* Taking each CPU's bottom halves once waits for every section that was open before. */
+/*
+ * Taking each CPU's bottom halves once waits for every section that was open before.  Its
+ * wake-ups may be issued after it let go: wait for those too, the list first (a wake-up in
+ * neither place is over).
+ */
 void sirq_synchronize(struct sirq_core *core)
 {
     for (unsigned i = 0; i < core->ncpus; i++) {
@@ -499,5 +440,7 @@ void sirq_synchronize(struct sirq_core *core)
         sirq_disown_local(cpu, ctx);
         if (sirq_pending(cpu) != 0)
             sirq_ksoftirqd_wake(cpu);
+        while (!sirq_llist_empty(&cpu->wakes) || __atomic_load_n(&cpu->waking, __ATOMIC_SEQ_CST))
+            core->host->relax(cpu);
     }
 }

@@ -65,9 +65,35 @@ void sirq_napi_init(struct sirq_napi *napi,
     };
 }
 
+/* Put it on the list of `to`, which is not the CPU we are on. */
+static void napi_give(struct sirq_cpu *to, struct sirq_napi *napi)
+{
+    sirq_llist_push(&sirq_net_cpu(to)->incoming, &napi->node);
+    sirq_raise_remote(to, SIRQ_NET_RX);
+    /*
+     * `to` may have been given back meanwhile, and the raise gone to another CPU, which does
+     * not look at this list.  The raise (seq_cst) before this look (seq_cst): when it is
+     * online still, NET_RX is pending there.
+     */
+    if (!__atomic_load_n(&to->online, __ATOMIC_SEQ_CST)) {
+        sirq_raise(to, SIRQ_NET_RX);
+        sirq_ksoftirqd_wake(to);
+    }
+}
+
+/* Where an instance scheduled on `cpu` is polled: not on a CPU that was given back, or a
+ * flood would be polled there for ever. */
+static struct sirq_cpu *napi_home(struct sirq_cpu *cpu)
+{
+    if (__atomic_load_n(&cpu->online, __ATOMIC_ACQUIRE))
+        return cpu;
+    return sirq_any_online(cpu->core);
+}
+
 bool sirq_napi_schedule(struct sirq_cpu *cpu, struct sirq_napi *napi)
 {
     uint32_t state = __atomic_load_n(&napi->state, __ATOMIC_RELAXED);
+    struct sirq_cpu *home = napi_home(cpu);
 
     do {
         if (state != 0)
@@ -75,6 +101,10 @@ bool sirq_napi_schedule(struct sirq_cpu *cpu, struct sirq_napi *napi)
         /* ACQUIRE pairs with the completion: its last poll's stores are ours now. */
     } while (!__atomic_compare_exchange_n(&napi->state, &state, SIRQ_NAPI_SCHED, true,
                                           __ATOMIC_ACQUIRE, __ATOMIC_RELAXED));
+    if (home != cpu) {
+        napi_give(home, napi);
+        return true;
+    }
     /* On the list before NET_RX is pending: the action that takes the bit finds it. */
     sirq_llist_push(&sirq_net_cpu(cpu)->incoming, &napi->node);
     sirq_raise(cpu, SIRQ_NET_RX);
@@ -105,6 +135,8 @@ void sirq_napi_disable(struct sirq_cpu *cpu, struct sirq_napi *napi)
     /* A scheduled instance is dropped at its next visit.  ACQUIRE: see napi_release(). */
     while (__atomic_load_n(&napi->state, __ATOMIC_ACQUIRE) & SIRQ_NAPI_SCHED)
         cpu->core->host->relax(cpu);
+    /* A poll that completed goes on to unmask its device: wait for its end too. */
+    sirq_synchronize(cpu->core);
 }
 
 void sirq_napi_enable(struct sirq_napi *napi)
@@ -169,6 +201,18 @@ static void cycle_run(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, struct rx_c
     }
 }
 
+/* There is more to poll: by the next cycle, here or on a CPU that is not given back. */
+static void napi_go_on(struct sirq_cpu *cpu, struct sirq_net_cpu *nc)
+{
+    struct sirq_cpu *home = napi_home(cpu);
+
+    if (home == cpu)
+        sirq_raise(cpu, SIRQ_NET_RX);
+    else
+        while (nc->polls.first != NULL)
+            napi_give(home, napi_list_pop(&nc->polls));
+}
+
 void sirq_net_rx_action(struct sirq_cpu *cpu, void *data)
 {
     struct sirq_net_cpu *nc = sirq_net_cpu(cpu);
@@ -186,5 +230,5 @@ void sirq_net_rx_action(struct sirq_cpu *cpu, void *data)
     napi_list_splice(&cycle.list, cycle.repoll.first);
     nc->polls = cycle.list;
     if (nc->polls.first != NULL)
-        sirq_raise(cpu, SIRQ_NET_RX);
+        napi_go_on(cpu, nc);
 }

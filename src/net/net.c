@@ -15,10 +15,9 @@
 
 const char *sirq_drop_name(enum sirq_drop drop)
 {
-    static const char *const names[SIRQ_NR_DROPS] = {
-        [SIRQ_DELIVERED] = "delivered",
+    static const char *const names[SIRQ_NR_DROPS] = {[SIRQ_DELIVERED] = "delivered",
 #define DROP_NAME(sym, name, meaning) [SIRQ_DROP_##sym] = name,
-        SIRQ_DROPS(DROP_NAME)
+                                                     SIRQ_DROPS(DROP_NAME)
 #undef DROP_NAME
     };
 
@@ -85,7 +84,7 @@ static int net_hook(struct sirq_net *net)
 int sirq_net_create(struct sirq_net **out, struct sirq_core *core,
                     const struct sirq_net_config *config)
 {
-    struct sirq_net_config wanted = { 0 };
+    struct sirq_net_config wanted = {0};
     struct sirq_net *net;
     int err;
 

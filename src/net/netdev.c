@@ -63,8 +63,8 @@ static bool netdev_pending(void *data)
 }
 
 int sirq_netdev_open(struct sirq_netdev *dev, struct sirq_net *net,
-                     const struct sirq_driver *driver,
-                     const struct sirq_netdev_config *config, struct sirq_error *err)
+                     const struct sirq_driver *driver, const struct sirq_netdev_config *config,
+                     struct sirq_error *err)
 {
     static const struct sirq_netdev_config defaults = {0};
 
@@ -74,7 +74,7 @@ int sirq_netdev_open(struct sirq_netdev *dev, struct sirq_net *net,
         .driver = driver,
         .net = net,
         .host = net->core->host,
-        .irq = { .fd = -1, .handler = netdev_interrupt, .pending = netdev_pending, .data = dev },
+        .irq = {.fd = -1, .handler = netdev_interrupt, .pending = netdev_pending, .data = dev},
     };
     sirq_napi_init(&dev->napi, netdev_poll, SIRQ_NAPI_WEIGHT);
     return driver->open(dev, config != NULL ? config : &defaults, err);

@@ -6,6 +6,7 @@
  * others change meanwhile therefore stays inside the array, and what it found is void
  * when the head's tag has moved.
  */
+#define SIRQ_NET_INTERNAL
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,8 +83,7 @@ void sirq_pool_push(struct sirq_pool *pool, const uint32_t *idx, uint32_t n)
     for (uint32_t i = 0; i + 1 < n; i++)
         __atomic_store_n(&pool->next[idx[i]], idx[i + 1], __ATOMIC_RELAXED);
     do {
-        __atomic_store_n(&pool->next[idx[n - 1]], (uint32_t)head & SIRQ_POOL_NIL,
-                         __ATOMIC_RELAXED);
+        __atomic_store_n(&pool->next[idx[n - 1]], (uint32_t)head & SIRQ_POOL_NIL, __ATOMIC_RELAXED);
         /* RELEASE: links, and all use of the buffers, before the head that offers them. */
     } while (!__atomic_compare_exchange_n(&pool->head, &head, pool_head(head, idx[0]), true,
                                           __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));

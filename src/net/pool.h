@@ -15,6 +15,10 @@
 #ifndef SIRQ_NET_POOL_H
 #define SIRQ_NET_POOL_H
 
+#ifndef SIRQ_NET_INTERNAL
+#error "src/net/pool.h is private to src/net"
+#endif
+
 #include <sirq/net.h>
 
 #define SIRQ_POOL_MAX (1u << 20)
@@ -38,7 +42,7 @@ struct sirq_pool {
     struct sirq_pkt *pkts;
     uint32_t *next; /* per buffer: the one below it on the stack; __atomic */
     uint32_t npackets;
-    uint32_t batch; /* moved at once between a cache and the stack */
+    uint32_t batch;                             /* moved at once between a cache and the stack */
     uint64_t head __attribute__((aligned(64))); /* tag and index; __atomic */
 } __attribute__((aligned(64)));
 

@@ -25,7 +25,7 @@
 #include "ring.h"
 
 /* Add to a counter that only the caller writes. */
-#define COUNT(counter, n) \
+#define COUNT(counter, n)                                                             \
     __atomic_store_n(&(counter), __atomic_load_n(&(counter), __ATOMIC_RELAXED) + (n), \
                      __ATOMIC_RELAXED)
 #define READ_COUNT(counter) __atomic_load_n(&(counter), __ATOMIC_RELAXED)
@@ -34,9 +34,9 @@
 struct sirq_feed {
     struct sirq_feed *next; /* on sirq_net_cpu.feeds, while listed */
     struct sirq_socket *sock;
-    bool listed;      /* may have to be woken by this CPU */
-    bool touched;     /* met a packet in the present poll */
-    uint64_t queued;  /* counters of the socket, this CPU's part */
+    bool listed;     /* may have to be woken by this CPU */
+    bool touched;    /* met a packet in the present poll */
+    uint64_t queued; /* counters of the socket, this CPU's part */
     uint64_t dropped;
 } __attribute__((aligned(64)));
 
@@ -89,8 +89,8 @@ struct sirq_net {
     struct sirq_net_cpu *cpus;
     struct sirq_table table;
     struct sirq_pool pool;
-    uint32_t lock;      /* table, for writers */
-    size_t bytes;       /* stack and sockets without the pool, __atomic */
+    uint32_t lock; /* table, for writers */
+    size_t bytes;  /* stack and sockets without the pool, __atomic */
 };
 
 static inline struct sirq_net_cpu *sirq_net_cpu(const struct sirq_cpu *cpu)

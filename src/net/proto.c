@@ -78,8 +78,7 @@ static enum sirq_drop queue_packet(struct sirq_net_cpu *nc, struct sirq_socket *
     return SIRQ_DROP_SOCKET_FULL;
 }
 
-static enum sirq_drop socket_rx(struct sirq_cpu *cpu, struct sirq_net_cpu *nc,
-                                const struct rx *rx)
+static enum sirq_drop socket_rx(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, const struct rx *rx)
 {
     struct sirq_socket *sock = sirq_table_lookup(&nc->net->table, rx->daddr, rx->dport);
     struct sirq_feed *feed;
@@ -188,7 +187,7 @@ enum sirq_drop sirq_net_rx(struct sirq_cpu *cpu, struct sirq_netdev *dev, const 
                            uint32_t len, uint64_t rx_ns)
 {
     struct sirq_net_cpu *nc = sirq_net_cpu(cpu);
-    struct rx rx = { .data = frame, .len = len, .rx_ns = rx_ns };
+    struct rx rx = {.data = frame, .len = len, .rx_ns = rx_ns};
     enum sirq_drop verdict;
 
     rx.csum_partial = dev != NULL && dev->rx_csum_partial;

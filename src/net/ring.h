@@ -20,14 +20,18 @@
 #ifndef SIRQ_NET_RING_H
 #define SIRQ_NET_RING_H
 
+#ifndef SIRQ_NET_INTERNAL
+#error "src/net/ring.h is private to src/net"
+#endif
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct sirq_ring {
     uint64_t *slot;
-    uint32_t size; /* slots, a power of two >= cap */
-    uint32_t cap;  /* most values held, exact */
+    uint32_t size;                              /* slots, a power of two >= cap */
+    uint32_t cap;                               /* most values held, exact */
     uint64_t hint __attribute__((aligned(64))); /* producers' side */
     uint64_t tail __attribute__((aligned(64))); /* consumers' side */
 } __attribute__((aligned(64)));
@@ -134,8 +138,8 @@ static inline bool sirq_ring_put(struct sirq_ring *ring, uint32_t value)
          * armed.  The slot is free to take: its old value is at pos - size < tail.
          */
         if (__atomic_compare_exchange_n(&ring->slot[pos & (ring->size - 1)], &word,
-                                        sirq_ring_word(pos + 1, value), false,
-                                        __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {
+                                        sirq_ring_word(pos + 1, value), false, __ATOMIC_SEQ_CST,
+                                        __ATOMIC_RELAXED)) {
             /* RELEASE: who sees this hint sees the slot below it filled. */
             __atomic_store_n(&ring->hint, pos + 1, __ATOMIC_RELEASE);
             return true;

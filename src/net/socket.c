@@ -31,7 +31,8 @@ static void net_unlock(struct sirq_net *net)
     __atomic_store_n(&net->lock, 0, __ATOMIC_RELEASE);
 }
 
-static struct sirq_socket *socket_alloc(struct sirq_net *net, const struct sirq_socket_config *config)
+static struct sirq_socket *socket_alloc(struct sirq_net *net,
+                                        const struct sirq_socket_config *config)
 {
     size_t rcvbuf = config->rcvbuf != 0 ? config->rcvbuf : RCVBUF_DEFAULT;
     unsigned ncpus = net->core->ncpus;

@@ -31,7 +31,7 @@ int sirq_table_init(struct sirq_table *table, uint32_t max_sockets)
 
     while (buckets < 2 * max_sockets)
         buckets *= 2;
-    *table = (struct sirq_table){ .mask = buckets - 1, .max_sockets = max_sockets };
+    *table = (struct sirq_table){.mask = buckets - 1, .max_sockets = max_sockets};
     table->bucket = calloc(buckets, sizeof(*table->bucket));
     table->addrs = calloc(buckets, sizeof(*table->addrs));
     if (table->bucket != NULL && table->addrs != NULL)
@@ -53,8 +53,7 @@ size_t sirq_table_memory(const struct sirq_table *table)
     return ((size_t)table->mask + 1) * (sizeof(*table->bucket) + sizeof(*table->addrs));
 }
 
-static struct sirq_socket *find_socket(const struct sirq_table *table, uint32_t addr,
-                                       uint16_t port)
+static struct sirq_socket *find_socket(const struct sirq_table *table, uint32_t addr, uint16_t port)
 {
     struct sirq_socket *sock;
 
@@ -101,7 +100,7 @@ static int bind_addr_locked(struct sirq_table *table, struct sirq_socket *sock)
         entry = malloc(sizeof(*entry));
         if (entry == NULL)
             return -ENOMEM;
-        *entry = (struct sirq_addr){ .next = *head, .addr = sock->addr };
+        *entry = (struct sirq_addr){.next = *head, .addr = sock->addr};
         __atomic_store_n(head, entry, __ATOMIC_RELEASE);
     }
     entry->refs++;

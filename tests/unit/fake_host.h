@@ -22,12 +22,12 @@
 #include <sirq/policy.h>
 
 #define FAKE_CPUS 2u
-#define FAKE_LOG  4096u
+#define FAKE_LOG 4096u
 
-#define FAKE_APP(cpu)       (3u * (cpu))
-#define FAKE_APP2(cpu)      (3u * (cpu) + 1u)
+#define FAKE_APP(cpu) (3u * (cpu))
+#define FAKE_APP2(cpu) (3u * (cpu) + 1u)
 #define FAKE_KSOFTIRQD(cpu) (3u * (cpu) + 2u)
-#define FAKE_THREADS        (3u * FAKE_CPUS)
+#define FAKE_THREADS (3u * FAKE_CPUS)
 
 enum fake_call {
     FAKE_NOW,
@@ -51,9 +51,9 @@ struct fake;
 struct fake_action {
     struct fake *fake;
     unsigned vec;
-    unsigned runs;       /* how often it ran */
-    unsigned again;      /* raise itself again this many times more */
-    uint64_t cost_ns;    /* let the clock go on by that */
+    unsigned runs;    /* how often it ran */
+    unsigned again;   /* raise itself again this many times more */
+    uint64_t cost_ns; /* let the clock go on by that */
     void (*body)(struct fake *fake, struct sirq_cpu *cpu, unsigned vec); /* may be null */
 };
 
@@ -69,9 +69,10 @@ struct fake {
     unsigned calls_cpu[FAKE_NR_CALLS][FAKE_CPUS];
     bool irqs_off[FAKE_CPUS]; /* irq_disable after irq_enable */
     void (*hook)(struct fake *fake, enum fake_call call, struct sirq_cpu *cpu);
+    uint32_t waiter; /* token of who is in bh_lock: bh_unlock hands over to it */
     bool in_hook;             /* a hook is not called from within itself */
     struct sirq_wq *woken[16]; /* by sirq_host.wake, in order */
-    uint32_t woken_owner[16]; /* owner of the CPU at that moment */
+    uint32_t woken_owner[16];  /* owner of the CPU at that moment */
     unsigned nwoken;
     unsigned irq_pass[FAKE_CPUS]; /* of the last irq_enable */
     bool wake_preempts;
@@ -82,7 +83,7 @@ struct fake {
     struct fake_action action[SIRQ_NR_VECTORS];
     uint8_t log[FAKE_LOG]; /* vectors in the order they ran */
     unsigned nlog;
-    void *arg;             /* the test's own */
+    void *arg; /* the test's own */
     unsigned argn;
 
     bool bug_expected;
@@ -117,15 +118,15 @@ unsigned fake_ksoftirqd(struct fake *fake, unsigned cpu, unsigned max_runs);
 uint32_t fake_owner(const struct fake *fake, unsigned cpu);
 
 /* `stmt` must end in host->bug. */
-#define FAKE_EXPECT_BUG(fake, stmt)                                                            \
-    do {                                                                                       \
-        (fake)->bug = NULL;                                                                    \
-        (fake)->bug_expected = true;                                                           \
-        if (setjmp((fake)->bug_env) == 0) {                                                    \
-            stmt;                                                                              \
-        }                                                                                      \
-        (fake)->bug_expected = false;                                                          \
-        assert_non_null((fake)->bug);                                                          \
+#define FAKE_EXPECT_BUG(fake, stmt)         \
+    do {                                    \
+        (fake)->bug = NULL;                 \
+        (fake)->bug_expected = true;        \
+        if (setjmp((fake)->bug_env) == 0) { \
+            stmt;                           \
+        }                                   \
+        (fake)->bug_expected = false;       \
+        assert_non_null((fake)->bug);       \
     } while (0)
 
 #endif

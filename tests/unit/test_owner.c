@@ -7,7 +7,7 @@
 #include "fake_host.h"
 
 #define NET_RX SIRQ_BIT(SIRQ_NET_RX)
-#define TIMER  SIRQ_BIT(SIRQ_TIMER)
+#define TIMER SIRQ_BIT(SIRQ_TIMER)
 
 static struct fake fake;
 static struct sirq_cpu *const cpu0 = &fake.cpu[0], *const cpu1 = &fake.cpu[1];
@@ -64,6 +64,19 @@ static void unlock_with_waiter_leaves_pending_to_next_owner(void **state)
     assert_int_equal(fake.action[SIRQ_NET_RX].runs, 1);
     assert_int_equal(cpu0->word, 0);
     assert_int_equal(cpu0->bh_depth, 0);
+}
+
+/* A waiter that was handed the CPU keeps the bit, and nobody waits behind it. */
+static void unlock_with_stale_waiters_bit_runs_pending(void **state)
+{
+    (void)state;
+    sirq_bh_disable(cpu0);
+    __atomic_fetch_or(&cpu0->word, (uint64_t)SIRQ_OWNER_WAITERS << 32, __ATOMIC_SEQ_CST);
+    sirq_raise(cpu0, SIRQ_NET_RX);
+    sirq_bh_enable(cpu0);
+    assert_int_equal(fake.calls[FAKE_BH_UNLOCK], 1);
+    assert_int_equal(fake.action[SIRQ_NET_RX].runs, 1);
+    assert_int_equal(cpu0->word, 0);
 }
 
 static void uncontended_section_calls_no_host_lock(void **state)
@@ -184,6 +197,40 @@ static void synchronize_hands_what_came_in_to_ksoftirqd(void **state)
     assert_int_equal(fake.action[SIRQ_NET_RX].runs, 1);
 }
 
+static struct sirq_wq wq;
+static unsigned relaxed;
+
+/* Whoever issues the wake-ups is preempted there; another thread synchronizes. */
+static void synchronize_in_wake(struct fake *f, enum fake_call call, struct sirq_cpu *cpu)
+{
+    if (call == FAKE_RELAX) {
+        relaxed++;
+        assert_int_equal(cpu->waking, 1);
+        cpu->waking = 0; /* it goes on and is done: the test plays it */
+    } else if (call == FAKE_WAKE) {
+        fake_become(f, FAKE_APP(1));
+        f->in_hook = false;
+        sirq_synchronize(&f->core);
+        assert_int_equal(relaxed, 1);
+        cpu->waking = 1;
+        fake_become(f, FAKE_APP(0));
+    }
+}
+
+static void synchronize_waits_for_wakes_issued_after_letting_go(void **state)
+{
+    (void)state;
+    relaxed = 0;
+    wq = (struct sirq_wq){.eventfd = -1};
+    fake.hook = synchronize_in_wake;
+    sirq_bh_disable(cpu0);
+    sirq_wake(cpu0, &wq);
+    sirq_bh_enable(cpu0);
+    assert_int_equal(fake.calls[FAKE_WAKE], 1);
+    assert_int_equal(relaxed, 1);
+    assert_int_equal(cpu0->waking, 0);
+}
+
 /* ---- a raise at every call of the host in a run --------------------------------------- */
 
 enum { BY_INTERRUPT, BY_OTHER_CPU, BY_OTHER_THREAD, NR_WAYS };
@@ -262,6 +309,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(bh_disable_of_owned_cpu_waits_for_owner, set_up),
         cmocka_unit_test_setup(unlock_with_waiter_leaves_pending_to_next_owner, set_up),
+        cmocka_unit_test_setup(unlock_with_stale_waiters_bit_runs_pending, set_up),
         cmocka_unit_test_setup(uncontended_section_calls_no_host_lock, set_up),
         cmocka_unit_test_setup(run_with_waiter_ends_in_host_unlock, set_up),
         cmocka_unit_test_setup(ksoftirqd_of_owned_cpu_waits_for_owner, set_up),
@@ -271,6 +319,7 @@ int main(void)
         cmocka_unit_test_setup(synchronize_waits_for_section_of_another_cpu, set_up),
         cmocka_unit_test_setup(synchronize_leaves_callers_own_section_alone, set_up),
         cmocka_unit_test_setup(synchronize_hands_what_came_in_to_ksoftirqd, set_up),
+        cmocka_unit_test_setup(synchronize_waits_for_wakes_issued_after_letting_go, set_up),
         cmocka_unit_test_setup(raise_at_every_host_call_of_a_run_is_not_lost, set_up),
     };
 

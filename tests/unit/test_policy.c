@@ -4,11 +4,11 @@
 #include "fake_host.h"
 
 #define NET_RX SIRQ_BIT(SIRQ_NET_RX)
-#define TIMER  SIRQ_BIT(SIRQ_TIMER)
-#define ALL    40u /* passes of a run that nothing but the end of the work ends */
-#define IRQ    SIRQ_ENTRY_IRQ_EXIT
-#define BH     SIRQ_ENTRY_BH_ENABLE
-#define KSD    SIRQ_ENTRY_KSOFTIRQD
+#define TIMER SIRQ_BIT(SIRQ_TIMER)
+#define ALL 40u /* passes of a run that nothing but the end of the work ends */
+#define IRQ SIRQ_ENTRY_IRQ_EXIT
+#define BH SIRQ_ENTRY_BH_ENABLE
+#define KSD SIRQ_ENTRY_KSOFTIRQD
 
 static struct fake fake;
 static struct sirq_cpu *const cpu0 = &fake.cpu[0];
@@ -45,9 +45,9 @@ struct row {
 };
 
 static const struct row still[] = {
-    {"inline", {ALL, ALL, ALL}}, {"restart10", {10, 10, 10}}, {"time2ms", {10, 10, 10}},
+    {"inline", {ALL, ALL, ALL}},  {"restart10", {10, 10, 10}}, {"time2ms", {10, 10, 10}},
     {"resched", {ALL, ALL, ALL}}, {"looped", {10, 10, 10}},    {"ksoftirqd", {10, 10, 10}},
-    {"rtdefer", {10, 10, 10}},   {"threaded", {0, 0, 10}},
+    {"rtdefer", {10, 10, 10}},    {"threaded", {0, 0, 10}},
 };
 
 #define NR_POLICIES (sizeof(still) / sizeof(still[0]))

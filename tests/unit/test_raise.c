@@ -2,8 +2,8 @@
 /* Raise in every context, sections and their nesting, dispatch order, misuse. */
 #include "fake_host.h"
 
-#define HI      SIRQ_BIT(SIRQ_HI)
-#define NET_RX  SIRQ_BIT(SIRQ_NET_RX)
+#define HI SIRQ_BIT(SIRQ_HI)
+#define NET_RX SIRQ_BIT(SIRQ_NET_RX)
 #define TASKLET SIRQ_BIT(SIRQ_TASKLET)
 
 static struct fake fake;

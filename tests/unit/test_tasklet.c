@@ -137,7 +137,7 @@ static void met_on_cpu1(struct sirq_tasklet *tasklet, void *data)
     fake_become(&fake, FAKE_APP(1));
     assert_true(sirq_tasklet_schedule(cpu1, tasklet));
     fake_irq(&fake, 1, 0);
-    assert_int_equal(ran[0], 1); /* never twice at once */
+    assert_int_equal(ran[0], 1);                                  /* never twice at once */
     assert_int_equal(sirq_pending(cpu1), SIRQ_BIT(SIRQ_TASKLET)); /* but not forgotten */
     assert_int_equal(cpu1->ksoftirqd, 1);
     assert_false(sirq_tasklet_schedule(cpu0, tasklet));
@@ -197,7 +197,7 @@ static void disabled_stays_scheduled_and_runs_when_enabled(void **state)
     assert_true(sirq_tasklet_schedule(cpu0, &t[0]));
     irq_on(0);
     assert_int_equal(cpu0->stats.passes, SIRQ_MAX_RESTART); /* the policy's bound, no more */
-    assert_int_equal(fake_ksoftirqd(&fake, 0, 4), 4); /* ksoftirqd keeps trying */
+    assert_int_equal(fake_ksoftirqd(&fake, 0, 4), 4);       /* ksoftirqd keeps trying */
     assert_int_equal(ran[0], 0);
     sirq_tasklet_enable(&t[0]);
     irq_on(0);

@@ -183,15 +183,13 @@ static void long_idle_gap_costs_no_step_a_jiffy(void **state)
     const uint64_t far = START + (UINT64_C(1) << 40); /* minutes, one jiffy at a time */
 
     (void)state;
+    arm(0, START + 1000000);
+    arm(1, START + 500);
     tick_at(far);
-    arm(0, far + 3);
+    assert_int_equal(fired[0] + fired[1], 2);
+    arm(0, far + 3); /* on an empty wheel, after a gap */
     tick_at(far + 3);
-    assert_int_equal(fired[0], 1);
-    arm(0, far + 1000000);
-    arm(1, far + 500);
-    tick_at(far + (UINT64_C(1) << 39));
     assert_int_equal(fired[0], 2);
-    assert_int_equal(fired[1], 1);
     assert_empty(0);
 }
 
@@ -239,6 +237,7 @@ static void handler_rearming_in_the_past_runs_once_a_tick(void **state)
     (void)state;
     sirq_timer_init(&t[0], rearm_now, &t[0]);
     arm(0, START + 1);
+    arm(1, START + 100000); /* the wheel is walked and so lags in the late tick below */
     tick_at(START + 1);
     assert_int_equal(fired[0], 1);
     tick_at(START + 1);

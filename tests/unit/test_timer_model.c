@@ -14,7 +14,7 @@
 #include "fake_host.h"
 
 #define NR_TIMERS 150u
-#define IDLE      UINT64_MAX
+#define IDLE UINT64_MAX
 
 static struct fake fake;
 static struct sirq_cpu *const cpu0 = &fake.cpu[0];

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 void sirq_lab_cpus_parse(const char *text, cpu_set_t *set)
 {
@@ -63,10 +64,10 @@ static int read_list(const char *path, cpu_set_t *set)
 }
 
 /* The last CPU of `set` that is not in `not`, or -1. */
-static int last_but(const cpu_set_t *set, const cpu_set_t *not)
+static int last_but(const cpu_set_t *set, const cpu_set_t * not )
 {
     for (int cpu = CPU_SETSIZE - 1; cpu >= 0; cpu--) {
-        if (CPU_ISSET(cpu, set) && !CPU_ISSET(cpu, not))
+        if (CPU_ISSET(cpu, set) && !CPU_ISSET(cpu, not ))
             return cpu;
     }
     return -1;
@@ -81,15 +82,15 @@ static int check_wanted(int wanted, const cpu_set_t *allowed, const cpu_set_t *o
         return sirq_fail(err, EINVAL, "--cpu %d: no such CPU is online; online: %s", wanted,
                          sirq_lab_cpus_format(online, list, sizeof(list)));
     if (!CPU_ISSET(wanted, allowed))
-        return sirq_fail(err, EINVAL, "--cpu %d: not in the affinity mask of this process; "
-                         "choose one of %s, or start it with taskset", wanted,
-                         sirq_lab_cpus_format(allowed, list, sizeof(list)));
+        return sirq_fail(err, EINVAL,
+                         "--cpu %d: not in the affinity mask of this process; "
+                         "choose one of %s, or start it with taskset",
+                         wanted, sirq_lab_cpus_format(allowed, list, sizeof(list)));
     return 0;
 }
 
 int sirq_lab_cpus_pick(struct sirq_lab_cpus *cpus, int wanted, const cpu_set_t *allowed,
-                       const cpu_set_t *online, const cpu_set_t *siblings,
-                       struct sirq_error *err)
+                       const cpu_set_t *online, const cpu_set_t *siblings, struct sirq_error *err)
 {
     cpu_set_t used;
     int sender, rc = wanted < 0 ? 0 : check_wanted(wanted, allowed, online, err);
@@ -108,9 +109,11 @@ int sirq_lab_cpus_pick(struct sirq_lab_cpus *cpus, int wanted, const cpu_set_t *
         sender = last_but(allowed, &used);
     }
     if (sender < 0)
-        return sirq_fail(err, ENODEV, "the flood has to come from another CPU than the one it "
+        return sirq_fail(err, ENODEV,
+                         "the flood has to come from another CPU than the one it "
                          "hits, and this process may use CPU %u alone; start it where it may "
-                         "use two (taskset, cgroup cpuset)", cpus->flooded);
+                         "use two (taskset, cgroup cpuset)",
+                         cpus->flooded);
     cpus->sender = (unsigned)sender;
     CPU_SET(cpus->sender, &used);
     cpus->spare = last_but(allowed, &used);
@@ -134,6 +137,26 @@ int sirq_lab_cpus_choose(struct sirq_lab_cpus *cpus, int wanted, struct sirq_err
     if (read_list(path, &siblings))
         CPU_ZERO(&siblings);
     return sirq_lab_cpus_pick(cpus, wanted, &allowed, &online, &siblings, err);
+}
+
+uint64_t sirq_lab_cpu_busy_ns(unsigned cpu)
+{
+    unsigned long long user, nice, system, irq, softirq, steal, ticks = 0;
+    char line[512], name[16];
+    FILE *file = fopen("/proc/stat", "re");
+    long hz = sysconf(_SC_CLK_TCK);
+
+    if (!file)
+        return 0;
+    snprintf(name, sizeof(name), "cpu%u ", cpu);
+    while (!ticks && fgets(line, sizeof(line), file)) {
+        if (strncmp(line, name, strlen(name)) == 0 &&
+            sscanf(line + strlen(name), "%llu %llu %llu %*u %*u %llu %llu %llu", &user, &nice,
+                   &system, &irq, &softirq, &steal) == 6)
+            ticks = user + nice + system + irq + softirq + steal;
+    }
+    fclose(file);
+    return hz > 0 ? ticks * (1000000000u / (unsigned long)hz) : 0;
 }
 
 void sirq_lab_cpus_avoid(const struct sirq_lab_cpus *cpus)

@@ -4,6 +4,7 @@
 #define SIRQ_LAB_LIVE_CPU_H
 
 #include <sched.h>
+#include <stdint.h>
 
 #include <sirq/driver.h>
 
@@ -23,14 +24,17 @@ int sirq_lab_cpus_choose(struct sirq_lab_cpus *cpus, int wanted, struct sirq_err
 
 /* The same from given sets: testable. */
 int sirq_lab_cpus_pick(struct sirq_lab_cpus *cpus, int wanted, const cpu_set_t *allowed,
-                       const cpu_set_t *online, const cpu_set_t *siblings,
-                       struct sirq_error *err);
+                       const cpu_set_t *online, const cpu_set_t *siblings, struct sirq_error *err);
 
 /* "0-3,8" to a set; junk ends it. */
 void sirq_lab_cpus_parse(const char *text, cpu_set_t *set);
 
 /* A set as "0-3,8" in buf; returns buf. */
 const char *sirq_lab_cpus_format(const cpu_set_t *set, char *buf, size_t size);
+
+/* Time that `cpu` was busy with anything at all, stolen by a hypervisor included, ns; in
+ * steps of the kernel's accounting, 10 ms.  0 where it cannot be read. */
+uint64_t sirq_lab_cpu_busy_ns(unsigned cpu);
 
 /* Keep the calling thread off the flooded CPU / back to where it was allowed. */
 void sirq_lab_cpus_avoid(const struct sirq_lab_cpus *cpus);

@@ -55,14 +55,14 @@ static uint64_t mix(uint64_t x)
 
 static void build_ip(uint8_t *at, uint32_t len)
 {
-    struct iphdr ip = { .version = 4,
-                        .ihl = 5,
-                        .tot_len = htons((uint16_t)len),
-                        .frag_off = htons(0x4000), /* don't fragment */
-                        .ttl = 64,
-                        .protocol = 17,
-                        .saddr = htonl(SOURCE_ADDR),
-                        .daddr = htonl(DEST_ADDR) };
+    struct iphdr ip = {.version = 4,
+                       .ihl = 5,
+                       .tot_len = htons((uint16_t)len),
+                       .frag_off = htons(0x4000), /* don't fragment */
+                       .ttl = 64,
+                       .protocol = 17,
+                       .saddr = htonl(SOURCE_ADDR),
+                       .daddr = htonl(DEST_ADDR)};
 
     ip.check = (uint16_t)~fold(sum_bytes(&ip, sizeof(ip), 0));
     memcpy(at, &ip, sizeof(ip));
@@ -70,12 +70,11 @@ static void build_ip(uint8_t *at, uint32_t len)
 
 void sirq_frame_build(struct sirq_frame *frame, unsigned flow, uint32_t len, uint64_t seed)
 {
-    static const uint8_t macs[12] = { 2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1 };
+    static const uint8_t macs[12] = {2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1};
     struct {
         uint32_t saddr, daddr;
         uint16_t protocol, len;
-    } pseudo = { htonl(SOURCE_ADDR), htonl(DEST_ADDR), htons(17),
-                 htons((uint16_t)(len - UDP_AT)) };
+    } pseudo = {htonl(SOURCE_ADDR), htonl(DEST_ADDR), htons(17), htons((uint16_t)(len - UDP_AT))};
     struct udphdr udp = {
         .source = htons((uint16_t)(FIRST_SOURCE_PORT + mix(seed + flow) % SOURCE_PORTS)),
         .dest = htons((uint16_t)(SIRQ_FLOOD_PORT + flow)),

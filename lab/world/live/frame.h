@@ -20,7 +20,7 @@ struct sirq_stamp {
 
 struct sirq_frame {
     uint32_t len;
-    uint32_t sum;  /* of everything the UDP checksum covers, but for the stamp */
+    uint32_t sum; /* of everything the UDP checksum covers, but for the stamp */
     uint8_t bytes[SIRQ_FRAME_MAX];
 };
 

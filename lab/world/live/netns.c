@@ -68,7 +68,7 @@ static int run_ip(const char *const *args)
     int rc, status;
 
     for (; args[n] && n < 19; n++)
-        argv[n] = (char *)(uintptr_t)args[n];
+        memcpy(&argv[n], &args[n], sizeof(argv[n])); /* posix_spawn changes none of them */
     argv[n] = NULL;
     rc = posix_spawnp(&pid, argv[0], NULL, NULL, argv, environ);
     if (rc)
@@ -83,26 +83,29 @@ static int run_ip(const char *const *args)
 static int make_veth(struct sirq_error *err)
 {
     static const char *const steps[][20] = {
-        { "ip", "link", "add", SIRQ_VETH_RX, "address", "02:00:00:00:00:02", "type", "veth",
-          "peer", "name", SIRQ_VETH_TX, "address", "02:00:00:00:00:01" },
-        { "ip", "link", "set", "dev", SIRQ_VETH_RX, "addrgenmode", "none", "arp", "off",
-          "multicast", "off" },
-        { "ip", "link", "set", "dev", SIRQ_VETH_TX, "addrgenmode", "none", "arp", "off",
-          "multicast", "off" },
-        { "ip", "link", "set", "dev", SIRQ_VETH_RX, "up" },
-        { "ip", "link", "set", "dev", SIRQ_VETH_TX, "up" },
+        {"ip", "link", "add", SIRQ_VETH_RX, "address", "02:00:00:00:00:02", "type", "veth", "peer",
+         "name", SIRQ_VETH_TX, "address", "02:00:00:00:00:01"},
+        {"ip", "link", "set", "dev", SIRQ_VETH_RX, "addrgenmode", "none", "arp", "off", "multicast",
+         "off"},
+        {"ip", "link", "set", "dev", SIRQ_VETH_TX, "addrgenmode", "none", "arp", "off", "multicast",
+         "off"},
+        {"ip", "link", "set", "dev", SIRQ_VETH_RX, "up"},
+        {"ip", "link", "set", "dev", SIRQ_VETH_TX, "up"},
     };
 
     for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
         int rc = run_ip(steps[i]);
 
         if (rc == -ENOENT)
-            return sirq_fail(err, ENOENT, "--nic packet: the tool `ip` (package iproute2) is not "
+            return sirq_fail(err, ENOENT,
+                             "--nic packet: the tool `ip` (package iproute2) is not "
                              "installed; install it, or use --nic shm");
         if (rc)
-            return sirq_fail(err, rc < 0 ? -rc : EIO, "--nic packet: cannot make a veth pair (`ip "
+            return sirq_fail(err, rc < 0 ? -rc : EIO,
+                             "--nic packet: cannot make a veth pair (`ip "
                              "%s %s ...` failed); does the kernel have veth? --nic shm does "
-                             "without", steps[i][1], steps[i][2]);
+                             "without",
+                             steps[i][1], steps[i][2]);
     }
     return 0;
 }
@@ -117,14 +120,17 @@ int sirq_netns_enter(struct sirq_error *err)
     if (unshare(CLONE_NEWNET | (root ? 0 : CLONE_NEWUSER))) {
         int code = errno;
 
-        return sirq_fail(err, code, "--nic packet: cannot make a network namespace: %s; run it "
+        return sirq_fail(err, code,
+                         "--nic packet: cannot make a network namespace: %s; run it "
                          "where that is allowed, or use --nic shm",
                          sirq_netns_why(code, root));
     }
     rc = root ? 0 : map_ids(uid, gid);
     if (rc)
-        return sirq_fail(err, -rc, "--nic packet: cannot map the user into its namespace: %s; "
-                         "run it as root, or use --nic shm", strerror(-rc));
+        return sirq_fail(err, -rc,
+                         "--nic packet: cannot map the user into its namespace: %s; "
+                         "run it as root, or use --nic shm",
+                         strerror(-rc));
     return make_veth(err);
 }
 

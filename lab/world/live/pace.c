@@ -6,7 +6,7 @@
 
 void sirq_pace_start(struct sirq_pace *pace, double rate, uint64_t now_ns)
 {
-    *pace = (struct sirq_pace){ .rate = rate, .last_ns = now_ns };
+    *pace = (struct sirq_pace){.rate = rate, .last_ns = now_ns};
 }
 
 uint64_t sirq_pace_due(struct sirq_pace *pace, uint64_t now_ns)

@@ -24,7 +24,7 @@
 
 static bool dead(const struct sirq_sender *sender)
 {
-    siginfo_t info = { 0 };
+    siginfo_t info = {0};
 
     /* WNOWAIT: its end is looked at again when it is reported. */
     return !waitid(P_PID, (id_t)sender->pid, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid;
@@ -33,7 +33,7 @@ static bool dead(const struct sirq_sender *sender)
 /* Wait until the sender is in `state`.  0, -EPIPE (dead or broken), -ETIMEDOUT. */
 static int wait_state(const struct sirq_sender *sender, uint32_t state)
 {
-    struct timespec ts = { 0, POLL_NS };
+    struct timespec ts = {0, POLL_NS};
 
     for (unsigned i = 0; i < BOUND_POLLS; i++) {
         uint32_t is = __atomic_load_n(&sender->page->state, __ATOMIC_ACQUIRE);
@@ -49,15 +49,17 @@ static int wait_state(const struct sirq_sender *sender, uint32_t state)
 
 int sirq_sender_died(struct sirq_sender *sender, struct sirq_error *err)
 {
-    siginfo_t info = { 0 };
+    siginfo_t info = {0};
 
     if (__atomic_load_n(&sender->page->state, __ATOMIC_ACQUIRE) == SIRQ_SENDER_BROKEN)
         return sirq_fail(err, EPIPE, "%s", sender->page->error.text);
     if (waitid(P_PID, (id_t)sender->pid, &info, WEXITED | WNOHANG | WNOWAIT) || !info.si_pid)
         return sirq_fail(err, EPIPE, "the sender (process %d) does not answer", (int)sender->pid);
     if (info.si_code == CLD_EXITED)
-        return sirq_fail(err, EPIPE, "the sender (process %d) ended in the middle of the run, "
-                         "with exit code %d", (int)sender->pid, info.si_status);
+        return sirq_fail(err, EPIPE,
+                         "the sender (process %d) ended in the middle of the run, "
+                         "with exit code %d",
+                         (int)sender->pid, info.si_status);
     return sirq_fail(err, EPIPE, "the sender (process %d) was killed in the middle of the run: %s",
                      (int)sender->pid, strsignal(info.si_status));
 }

@@ -33,7 +33,7 @@ static uint64_t now_ns(void)
 
 static void sleep_ns(uint64_t ns)
 {
-    struct timespec ts = { (time_t)(ns / 1000000000u), (long)(ns % 1000000000u) };
+    struct timespec ts = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
 
     nanosleep(&ts, NULL);
 }
@@ -49,7 +49,7 @@ static void relax(void)
 
 uint32_t sirq_wire_next(struct sirq_wire *w, void *out, uint64_t now)
 {
-    struct sirq_stamp stamp = { ++w->seq[w->next], now };
+    struct sirq_stamp stamp = {++w->seq[w->next], now};
     const struct sirq_frame *frame = &w->frame[w->next];
 
     sirq_frame_write(frame, out, &stamp);
@@ -64,7 +64,7 @@ static double making_rate(void)
     uint64_t start = now_ns(), took;
 
     for (unsigned i = 0; i < CALIBRATE_FRAMES; i++) {
-        struct sirq_stamp stamp = { i, start };
+        struct sirq_stamp stamp = {i, start};
 
         sirq_frame_write(&wire.frame[i % wire.flows], scratch[i % SIRQ_WIRE_BURST], &stamp);
         __asm__ volatile("" : : "r"(scratch) : "memory"); /* keep every one of them */

@@ -25,13 +25,15 @@ struct packet_wire {
 
 static int packet_socket(struct sirq_error *err)
 {
-    struct sockaddr_ll to = { .sll_family = AF_PACKET,
-                              .sll_ifindex = (int)if_nametoindex(SIRQ_VETH_TX) };
+    struct sockaddr_ll to = {.sll_family = AF_PACKET,
+                             .sll_ifindex = (int)if_nametoindex(SIRQ_VETH_TX)};
     int one = 1, code, fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
 
     if (fd < 0)
-        return sirq_fail(err, errno, "--nic packet: the sender gets no AF_PACKET socket: %s; it "
-                         "needs CAP_NET_RAW, or use --nic shm", strerror(errno));
+        return sirq_fail(err, errno,
+                         "--nic packet: the sender gets no AF_PACKET socket: %s; it "
+                         "needs CAP_NET_RAW, or use --nic shm",
+                         strerror(errno));
     if (!bind(fd, (struct sockaddr *)&to, sizeof(to)) &&
         !setsockopt(fd, SOL_PACKET, PACKET_QDISC_BYPASS, &one, sizeof(one)))
         return fd;

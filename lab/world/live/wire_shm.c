@@ -43,6 +43,7 @@ static uint64_t shm_burst(struct sirq_wire *wire, uint64_t due)
         }
         sirq_shm_commit(shm, sirq_wire_next(wire, place, now), now);
     }
+    sirq_shm_publish(shm);
     if (lost)
         sirq_shm_count_drops(shm, lost);
     return n + lost;

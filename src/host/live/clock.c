@@ -15,6 +15,7 @@
 
 #include <errno.h>
 #include <time.h>
+#include <unistd.h>
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -23,6 +24,7 @@
 
 #define CALIBRATE_NS 5000000u
 #define SHIFT 24
+#define OVERDUE_TICKS 2u
 
 static uint64_t clock_mult; /* ns per cycle << SHIFT; 0: use CLOCK_MONOTONIC */
 static pthread_once_t clock_once = PTHREAD_ONCE_INIT;
@@ -103,6 +105,41 @@ static void tick_cpu(struct live_cpu *lc, uint64_t now_ns)
     sirq_watchdog(cpu, now_ns);
 }
 
+/*
+ * Poll delivery leaves interrupts to the safe points of threads that are awake.  When none
+ * came by between two ticks (they compute, or sleep outside the library), irq/N takes over.
+ */
+static void check_overdue(struct live_cpu *lc)
+{
+    if (lc->live->delivery != SIRQ_DELIVER_POLL)
+        return;
+    if (!__atomic_load_n(&lc->kicked, __ATOMIC_RELAXED))
+        lc->unanswered = 0;
+    else if (++lc->unanswered >= OVERDUE_TICKS)
+        sirq_host_ring_overdue(lc);
+}
+
+/* A CPU that was given back: what still comes in for it is run by somebody's ksoftirqd. */
+static void tick_offline(struct live_cpu *lc, uint64_t now_ns)
+{
+    struct sirq_cpu *cpu = lc->cpu;
+
+    if (sirq_timer_next(cpu) <= now_ns / lc->live->core.tick_ns)
+        sirq_raise(cpu, SIRQ_TIMER);
+    if (sirq_pending(cpu) != 0)
+        sirq_ksoftirqd_wake(cpu);
+}
+
+static void tick_one(struct live_cpu *lc, uint64_t now_ns)
+{
+    if (!live_up(lc)) {
+        tick_offline(lc, now_ns);
+        return;
+    }
+    check_overdue(lc);
+    tick_cpu(lc, now_ns);
+}
+
 static void *clock_main(void *arg)
 {
     struct sirq_live *live = arg;
@@ -113,9 +150,9 @@ static void *clock_main(void *arg)
            !__atomic_load_n(&live->stop, __ATOMIC_ACQUIRE)) {
         pthread_mutex_lock(&live->config_lock);
         for (unsigned i = 0; i < live->ncpus; i++)
-            if (live->cpus[i].up)
-                tick_cpu(&live->cpus[i], sirq_host_now_ns(NULL));
+            tick_one(&live->cpus[i], sirq_host_now_ns(NULL));
         pthread_mutex_unlock(&live->config_lock);
+        sirq_host_report_deliver(live);
     }
     return NULL;
 }
@@ -125,10 +162,10 @@ static void place_clock(struct sirq_live *live)
 {
     cpu_set_t set;
 
-    if (pthread_getaffinity_np(pthread_self(), sizeof(set), &set) != 0)
+    if (sched_getaffinity(getpid(), sizeof(set), &set) != 0)
         return;
     for (unsigned i = 0; i < live->ncpus; i++)
-        if (live->cpus[i].up)
+        if (live_up(&live->cpus[i]))
             CPU_CLR(live->cpus[i].number, &set);
     if (CPU_COUNT(&set) > 0)
         pthread_setaffinity_np(live->clock, sizeof(set), &set);

@@ -14,6 +14,7 @@
 
 #define IRQ_THREAD_PRIORITY 50
 #define DRAIN_RUNS 1000u /* most runs a leaving ksoftirqd makes of what is pending */
+#define ORPHAN_RUNS 16u  /* most runs made in a row for a CPU that was given back */
 
 static bool stopping(const struct live_cpu *lc)
 {
@@ -61,6 +62,49 @@ static void take_signals(const struct live_cpu *lc)
         pthread_sigmask(SIG_UNBLOCK, &ours, NULL);
 }
 
+/* Its next wake-up comes to us again; at once when there is something left. */
+static void orphans_leave(struct sirq_cpu *cpu)
+{
+    __atomic_store_n(&cpu->ksoftirqd, 0, __ATOMIC_SEQ_CST);
+    if (sirq_pending(cpu) != 0)
+        sirq_ksoftirqd_wake(cpu);
+}
+
+/*
+ * Work that came in for a CPU after it was given back, by somebody who still held on to it
+ * (a run that was under way, a tasklet): the CPU's owner lock serializes as ever, so it can
+ * be run from here.  Bounded; what is left is asked for again.
+ */
+static void run_orphans(struct sirq_live *live)
+{
+    if (!__atomic_exchange_n(&live->orphans, 0, __ATOMIC_SEQ_CST))
+        return;
+    for (unsigned i = 0; i < live->ncpus; i++) {
+        struct sirq_cpu *cpu = live->cpus[i].cpu;
+
+        if (__atomic_load_n(&live->cpus[i].own_ksoftirqd, __ATOMIC_ACQUIRE))
+            continue;
+        for (unsigned n = 0; n < ORPHAN_RUNS && sirq_ksoftirqd_run(cpu); n++)
+            ;
+        orphans_leave(cpu);
+    }
+}
+
+static void ksoftirqd_wait(struct live_cpu *lc)
+{
+    struct sirq_cpu *cpu = lc->cpu;
+
+    if (!sirq_ksoftirqd_sleep(cpu))
+        return;
+    /* Seq_cst after seq_cst: who adds an orphan sets orphans, then looks at ksoftirqd. */
+    if (__atomic_load_n(&lc->live->orphans, __ATOMIC_SEQ_CST)) {
+        __atomic_store_n(&cpu->ksoftirqd, 1, __ATOMIC_SEQ_CST);
+        return;
+    }
+    while (__atomic_load_n(&cpu->ksoftirqd, __ATOMIC_SEQ_CST) == 0)
+        sirq_host_futex_wait(&cpu->ksoftirqd, 0, NULL);
+}
+
 static void *ksoftirqd_main(void *arg)
 {
     struct live_cpu *lc = arg;
@@ -75,13 +119,25 @@ static void *ksoftirqd_main(void *arg)
         drain += stopping(lc);
         if (sirq_ksoftirqd_run(cpu))
             continue;
+        run_orphans(lc->live);
         if (stopping(lc))
             break;
-        if (sirq_ksoftirqd_sleep(cpu))
-            while (__atomic_load_n(&cpu->ksoftirqd, __ATOMIC_SEQ_CST) == 0)
-                sirq_host_futex_wait(&cpu->ksoftirqd, 0, NULL);
+        ksoftirqd_wait(lc);
     }
     return NULL;
+}
+
+/*
+ * Poll delivery: is it left to a thread's safe point?  Marked as a kick first and the
+ * threads looked at then (seq_cst both), against a thread that falls asleep, which says so
+ * first and looks for a kick then: one of the two takes it.
+ */
+static bool left_to_safe_point(struct live_cpu *lc)
+{
+    if (lc->live->delivery != SIRQ_DELIVER_POLL)
+        return false;
+    __atomic_store_n(&lc->kicked, 1, __ATOMIC_SEQ_CST);
+    return sirq_host_anyone_awake(lc);
 }
 
 static void irq_events(struct live_cpu *lc, const struct epoll_event *events, int n)
@@ -93,9 +149,10 @@ static void irq_events(struct live_cpu *lc, const struct epoll_event *events, in
 
         if (bell && read(lc->doorbell, &rung, sizeof(rung)) < 0)
             continue;
-        if (lc->live->delivery == SIRQ_DELIVER_POLL && sirq_host_anyone_awake(lc))
-            continue; /* left to its next safe point */
-        sirq_host_take_interrupts(lc, bell ? LIVE_NO_LINE : events[i].data.fd);
+        if (__atomic_exchange_n(&lc->overdue, 0, __ATOMIC_ACQ_REL))
+            sirq_host_take_interrupts(lc, LIVE_ALL_LINES);
+        else if (!left_to_safe_point(lc))
+            sirq_host_take_interrupts(lc, bell ? LIVE_NO_LINE : events[i].data.fd);
     }
 }
 
@@ -117,18 +174,32 @@ static void *irq_main(void *arg)
     return NULL;
 }
 
-static int start_irq_thread(struct live_cpu *lc)
+static int open_irq(struct live_cpu *lc)
 {
     struct epoll_event event = {.events = EPOLLIN};
+
+    if (lc->epfd >= 0)
+        return 0; /* the CPU was here before */
+    lc->epfd = epoll_create1(EPOLL_CLOEXEC);
+    if (lc->epfd < 0)
+        return -errno;
+    lc->doorbell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    event.data.fd = lc->doorbell;
+    if (lc->doorbell >= 0 && epoll_ctl(lc->epfd, EPOLL_CTL_ADD, lc->doorbell, &event) == 0)
+        return 0;
+    event.data.fd = -errno;
+    sirq_host_cpu_close(lc);
+    return event.data.fd;
+}
+
+static int start_irq_thread(struct live_cpu *lc)
+{
     cpu_set_t set;
     int ret;
 
-    lc->epfd = epoll_create1(EPOLL_CLOEXEC);
-    lc->doorbell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    event.data.fd = lc->doorbell;
-    if (lc->epfd < 0 || lc->doorbell < 0 ||
-        epoll_ctl(lc->epfd, EPOLL_CTL_ADD, lc->doorbell, &event) != 0)
-        return -errno;
+    ret = open_irq(lc);
+    if (ret != 0)
+        return ret;
     ret = sirq_host_spawn(&lc->irq_thread, "irq", lc->number, irq_main, lc);
     if (ret != 0)
         return ret;
@@ -138,7 +209,8 @@ static int start_irq_thread(struct live_cpu *lc)
     return 0;
 }
 
-static void close_irq(struct live_cpu *lc)
+/* The engine stops, or did not start. */
+void sirq_host_cpu_close(struct live_cpu *lc)
 {
     if (lc->epfd >= 0)
         close(lc->epfd);
@@ -153,14 +225,18 @@ static void stop_ksoftirqd(struct live_cpu *lc)
     __atomic_store_n(&lc->cpu->ksoftirqd, 1, __ATOMIC_SEQ_CST);
     sirq_host_futex_wake(&lc->cpu->ksoftirqd, 1);
     pthread_join(lc->ksoftirqd, NULL);
+    __atomic_store_n(&lc->own_ksoftirqd, 0, __ATOMIC_RELEASE);
 }
 
 static int start_ksoftirqd(struct live_cpu *lc, struct sirq_error *err)
 {
     int ret;
 
-    lc->ksoftirqd_tid = 0;
+    __atomic_store_n(&lc->ksoftirqd_tid, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&lc->own_ksoftirqd, 1, __ATOMIC_RELEASE);
     ret = sirq_host_spawn(&lc->ksoftirqd, "ksoftirqd", lc->number, ksoftirqd_main, lc);
+    if (ret != 0)
+        __atomic_store_n(&lc->own_ksoftirqd, 0, __ATOMIC_RELEASE);
     if (ret != 0)
         return sirq_fail(err, -ret, "ksoftirqd/%u: cannot start: %s", lc->number, strerror(-ret));
     while (__atomic_load_n(&lc->ksoftirqd_tid, __ATOMIC_ACQUIRE) == 0)
@@ -179,35 +255,41 @@ int sirq_host_cpu_up(struct live_cpu *lc, struct sirq_error *err)
 {
     int ret;
 
-    lc->epfd = lc->doorbell = -1;
-    lc->stop = 0;
-    lc->kicked = lc->tick_due = lc->rescan = 0;
+    /* Late kicks of the time before may still look at these. */
+    __atomic_store_n(&lc->stop, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&lc->tick_due, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&lc->kicked, 0, __ATOMIC_RELAXED);
     ret = start_ksoftirqd(lc, err);
     if (ret != 0)
         return ret;
     __atomic_store_n(&lc->target, (uint32_t)lc->ksoftirqd_tid, __ATOMIC_RELEASE);
     if (lc->live->delivery != SIRQ_DELIVER_SIGNAL && (ret = start_irq_thread(lc)) != 0) {
-        close_irq(lc);
         stop_ksoftirqd(lc);
         return sirq_fail(err, -ret, "irq/%u: cannot start: %s", lc->number, strerror(-ret));
     }
-    __atomic_store_n(&lc->cpu->online, true, __ATOMIC_RELEASE);
-    lc->up = true;
+    __atomic_store_n(&lc->cpu->online, true, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&lc->up, true, __ATOMIC_RELEASE);
     return 0;
 }
 
-/* Its lines, timers and threads have been moved or are gone; what is pending is run. */
+/*
+ * Its lines and threads have been moved or are gone.  What is pending is run by its own
+ * ksoftirqd; what comes in later, by another CPU's (sirq_host_wake_ksoftirqd).  Offline
+ * before the last look at pending, and a raise looks at online after setting it pending, all
+ * seq_cst: one of the two sees the other.
+ */
 void sirq_host_cpu_down(struct live_cpu *lc)
 {
     uint64_t one = 1;
 
-    lc->up = false;
-    __atomic_store_n(&lc->cpu->online, false, __ATOMIC_RELEASE);
-    stop_ksoftirqd(lc);
+    __atomic_store_n(&lc->up, false, __ATOMIC_RELEASE);
+    __atomic_store_n(&lc->cpu->online, false, __ATOMIC_SEQ_CST);
     if (lc->live->delivery != SIRQ_DELIVER_SIGNAL) {
-        if (write(lc->doorbell, &one, sizeof(one)) < 0)
-            return;
+        __atomic_store_n(&lc->stop, 1, __ATOMIC_RELEASE);
+        while (write(lc->doorbell, &one, sizeof(one)) < 0 && errno == EINTR)
+            ; /* else it is full, and so rung */
         pthread_join(lc->irq_thread, NULL);
-        close_irq(lc);
     }
+    stop_ksoftirqd(lc);
+    orphans_leave(lc->cpu);
 }

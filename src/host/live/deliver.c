@@ -33,7 +33,7 @@
 
 static void call_line(struct live_cpu *lc, unsigned i, int fd)
 {
-    struct sirq_irq *irq = __atomic_load_n(&lc->lines[i], __ATOMIC_ACQUIRE);
+    struct sirq_irq *irq = __atomic_load_n(&lc->lines[i], __ATOMIC_SEQ_CST);
 
     if (irq == NULL || (fd != LIVE_ALL_LINES && irq->fd != fd))
         return;
@@ -63,19 +63,28 @@ void sirq_host_take_interrupts(struct live_cpu *lc, int fd)
     sirq_hardirq_exit(cpu);
 }
 
-void sirq_host_safe_point(struct sirq_cpu *cpu)
+static bool interrupt_due(struct live_cpu *lc)
 {
-    struct live_cpu *lc = live_of(cpu);
-    bool due = __atomic_load_n(&lc->kicked, __ATOMIC_RELAXED);
+    bool due = __atomic_load_n(&lc->kicked, __ATOMIC_SEQ_CST);
 
-    if (lc->live->delivery != SIRQ_DELIVER_POLL)
-        return;
+    if (due)
+        return true;
+    /* Announced before a line is looked at: see remove_line(). */
+    __atomic_add_fetch(&lc->handlers, 1, __ATOMIC_SEQ_CST);
     for (unsigned i = 0; !due && i < LIVE_MAX_LINES; i++) {
-        struct sirq_irq *irq = __atomic_load_n(&lc->lines[i], __ATOMIC_ACQUIRE);
+        struct sirq_irq *irq = __atomic_load_n(&lc->lines[i], __ATOMIC_SEQ_CST);
 
         due = irq != NULL && irq->pending(irq->data);
     }
-    if (due)
+    __atomic_sub_fetch(&lc->handlers, 1, __ATOMIC_SEQ_CST);
+    return due;
+}
+
+void sirq_host_safe_point(struct sirq_cpu *cpu)
+{
+    struct live_cpu *lc = live_of(cpu);
+
+    if (lc->live->delivery == SIRQ_DELIVER_POLL && interrupt_due(lc))
         sirq_host_take_interrupts(lc, LIVE_ALL_LINES);
 }
 
@@ -91,12 +100,15 @@ void sirq_live_poll(struct sirq_live *live)
 
 static void on_signal(int signo, siginfo_t *info, void *ucontext)
 {
-    struct live_cpu *lc = sirq_host_this_lc;
+    struct live_thread *thread = sirq_host_this_thread;
+    struct live_cpu *lc = thread != NULL ? thread_lc(thread) : sirq_host_this_lc;
     int saved_errno = errno;
 
     (void)ucontext;
     if (lc == NULL)
-        return;         /* came late, after unregistering: the rescan there has seen to it */
+        return; /* came late, after unregistering: the rescan there has seen to it */
+    if (thread != NULL)
+        __atomic_store_n(&thread->interrupts, thread->interrupts + 1, __ATOMIC_RELAXED);
     if (signo == SIGIO) /* the kernel's queue of real-time signals was full */
         sirq_host_take_interrupts(lc, LIVE_ALL_LINES);
     else
@@ -115,18 +127,18 @@ static void change_mask(const struct live_cpu *lc, int how)
 
 /*
  * The handler runs with its signal blocked, so that interrupts do not nest.  A run that
- * goes on after its first pass lets them in; two system calls a pass are then small
- * beside the pass.
+ * goes on after its first pass lets them in until it ends: two system calls a run, and
+ * none at light load, where a run is one short pass.
  */
 void sirq_host_irq_enable(struct sirq_cpu *cpu, unsigned pass)
 {
-    if (pass > 0 && live_of(cpu)->live->delivery == SIRQ_DELIVER_SIGNAL)
+    if (pass == 1 && live_of(cpu)->live->delivery == SIRQ_DELIVER_SIGNAL)
         change_mask(live_of(cpu), SIG_UNBLOCK);
 }
 
-void sirq_host_irq_disable(struct sirq_cpu *cpu, unsigned pass)
+void sirq_host_irq_disable(struct sirq_cpu *cpu, unsigned passes)
 {
-    if (pass > 0 && live_of(cpu)->live->delivery == SIRQ_DELIVER_SIGNAL)
+    if (passes > 1 && live_of(cpu)->live->delivery == SIRQ_DELIVER_SIGNAL)
         change_mask(live_of(cpu), SIG_BLOCK);
 }
 
@@ -148,53 +160,93 @@ int sirq_host_signals_install(struct sirq_live *live)
 
 void sirq_host_signals_restore(struct sirq_live *live)
 {
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+
     if (live->delivery != SIRQ_DELIVER_SIGNAL)
         return;
+    /* Ignored first: that discards what a thread has pending and blocked.  The default of a
+     * real-time signal is to end the program. */
+    sigaction(live->signo, &ignore, NULL);
     sigaction(live->signo, &live->old_action, NULL);
     sigaction(SIGIO, &live->old_sigio, NULL);
 }
 
 /* ---- sending ------------------------------------------------------------------------ */
 
+static bool interrupt_thread(const struct live_cpu *lc, uint32_t tid)
+{
+    return syscall(SYS_tgkill, getpid(), tid, lc->live->signo) == 0;
+}
+
+/*
+ * It fails when the target ended without unregistering, and when the user's queue of
+ * signals is full (RLIMIT_SIGPENDING): then nobody was kicked, and ksoftirqd does the work.
+ */
+static void kick_by_signal(struct live_cpu *lc)
+{
+    uint32_t ksoftirqd = (uint32_t)__atomic_load_n(&lc->ksoftirqd_tid, __ATOMIC_ACQUIRE);
+
+    if (interrupt_thread(lc, __atomic_load_n(&lc->target, __ATOMIC_ACQUIRE)) ||
+        interrupt_thread(lc, ksoftirqd))
+        return;
+    __atomic_store_n(&lc->kicked, 0, __ATOMIC_SEQ_CST);
+    if (sirq_pending(lc->cpu) != 0)
+        sirq_ksoftirqd_wake(lc->cpu);
+}
+
+static void ring(struct live_cpu *lc)
+{
+    uint64_t one = 1;
+
+    if (write(lc->doorbell, &one, sizeof(one)) < 0)
+        __atomic_store_n(&lc->kicked, 0, __ATOMIC_RELEASE);
+}
+
+void sirq_host_ring_overdue(struct live_cpu *lc)
+{
+    __atomic_store_n(&lc->overdue, 1, __ATOMIC_RELEASE);
+    ring(lc);
+}
+
 void sirq_host_kick(struct sirq_cpu *cpu)
 {
     struct live_cpu *lc = live_of(cpu);
-    uint64_t one = 1;
 
+    if (!__atomic_load_n(&cpu->online, __ATOMIC_SEQ_CST)) {
+        sirq_ksoftirqd_wake(cpu); /* given back meanwhile */
+        return;
+    }
     if (__atomic_exchange_n(&lc->kicked, 1, __ATOMIC_SEQ_CST))
         return;
     if (lc->live->delivery == SIRQ_DELIVER_SIGNAL)
-        syscall(SYS_tgkill, getpid(), __atomic_load_n(&lc->target, __ATOMIC_ACQUIRE),
-                lc->live->signo);
+        kick_by_signal(lc);
     else if (lc->live->delivery == SIRQ_DELIVER_THREAD || !sirq_host_anyone_awake(lc))
-        if (write(lc->doorbell, &one, sizeof(one)) < 0)
-            __atomic_store_n(&lc->kicked, 0, __ATOMIC_RELEASE);
+        ring(lc);
 }
 
-static void set_owner(const struct sirq_irq *irq, uint32_t tid)
-{
-    struct f_owner_ex owner = {.type = F_OWNER_TID, .pid = (pid_t)tid};
-
-    fcntl(irq->fd, F_SETOWN_EX, &owner);
-}
-
+/* Of those awake a real-time thread: while there is one, it is the one that runs. */
 static uint32_t choose_target(const struct live_cpu *lc)
 {
     const struct sirq_live *live = lc->live;
-    uint32_t last = __atomic_load_n(&lc->target, __ATOMIC_ACQUIRE), asleep = 0;
+    uint32_t last = __atomic_load_n(&lc->target, __ATOMIC_ACQUIRE), asleep = 0, awake = 0;
 
     for (unsigned i = 0; i < live->max_threads; i++) {
         const struct live_thread *thread = &live->threads[i];
         uint32_t state = __atomic_load_n(&thread->state, __ATOMIC_ACQUIRE);
+        uint32_t tid = (uint32_t)__atomic_load_n(&thread->tid, __ATOMIC_ACQUIRE);
 
-        if (state == LIVE_FREE || thread->lc != lc || thread->tid == 0)
+        if (state == LIVE_FREE || tid == 0 || thread_lc(thread) != lc)
             continue;
-        if (state == LIVE_AWAKE)
-            return (uint32_t)thread->tid;
-        if (asleep == 0 || (uint32_t)thread->tid == last)
-            asleep = (uint32_t)thread->tid;
+        if (state == LIVE_AWAKE && __atomic_load_n(&thread->rt, __ATOMIC_RELAXED))
+            return tid;
+        if (state == LIVE_AWAKE && awake == 0)
+            awake = tid;
+        if (asleep == 0 || tid == last)
+            asleep = tid;
     }
-    return asleep != 0 ? asleep : (uint32_t)lc->ksoftirqd_tid;
+    if (awake != 0)
+        return awake;
+    return asleep != 0 ? asleep : (uint32_t)__atomic_load_n(&lc->ksoftirqd_tid, __ATOMIC_ACQUIRE);
 }
 
 void sirq_host_retarget(struct live_cpu *lc)
@@ -209,175 +261,7 @@ void sirq_host_retarget(struct live_cpu *lc)
         __atomic_store_n(&lc->target, target, __ATOMIC_RELEASE);
         for (unsigned i = 0; i < LIVE_MAX_LINES; i++)
             if (lc->lines[i] != NULL)
-                set_owner(lc->lines[i], target);
+                sirq_host_line_owner(lc->lines[i], target);
     }
     pthread_mutex_unlock(&lc->retarget_lock);
-}
-
-/* ---- lines -------------------------------------------------------------------------- */
-
-static void set_async(const struct sirq_irq *irq, bool on)
-{
-    int flags = fcntl(irq->fd, F_GETFL);
-
-    fcntl(irq->fd, F_SETFL, on ? flags | O_ASYNC : flags & ~O_ASYNC);
-}
-
-static int line_epoll(struct live_cpu *lc, struct sirq_irq *irq, int op, bool on)
-{
-    struct epoll_event event = {.data.fd = irq->fd};
-
-    if (on)
-        event.events = EPOLLIN | (irq->self_masking ? EPOLLET : EPOLLONESHOT);
-    return epoll_ctl(lc->epfd, op, irq->fd, &event);
-}
-
-void sirq_host_irq_mask(struct sirq_irq *irq)
-{
-    struct live_cpu *lc = irq->cpu == NULL ? NULL : live_of(irq->cpu);
-
-    if (lc == NULL || irq->self_masking)
-        return;
-    if (lc->live->delivery == SIRQ_DELIVER_SIGNAL)
-        set_async(irq, false);
-    /* irq/N: one shot has masked it already */
-}
-
-void sirq_host_irq_unmask(struct sirq_irq *irq)
-{
-    struct live_cpu *lc = irq->cpu == NULL ? NULL : live_of(irq->cpu);
-
-    if (lc == NULL || irq->self_masking)
-        return;
-    if (lc->live->delivery == SIRQ_DELIVER_SIGNAL)
-        set_async(irq, true);
-    else
-        line_epoll(lc, irq, EPOLL_CTL_MOD, true);
-}
-
-static int line_open(struct live_cpu *lc, struct sirq_irq *irq)
-{
-    if (lc->live->delivery != SIRQ_DELIVER_SIGNAL)
-        return line_epoll(lc, irq, EPOLL_CTL_ADD, irq->self_masking) == 0 ? 0 : -errno;
-    if (fcntl(irq->fd, F_SETSIG, lc->live->signo) != 0)
-        return -errno;
-    set_owner(irq, __atomic_load_n(&lc->target, __ATOMIC_ACQUIRE));
-    if (irq->self_masking)
-        set_async(irq, true);
-    return 0;
-}
-
-static void line_close(struct live_cpu *lc, struct sirq_irq *irq)
-{
-    if (lc->live->delivery == SIRQ_DELIVER_SIGNAL)
-        set_async(irq, false);
-    else
-        epoll_ctl(lc->epfd, EPOLL_CTL_DEL, irq->fd, NULL);
-}
-
-static int add_line(struct live_cpu *lc, struct sirq_irq *irq)
-{
-    int ret = -ENOSPC;
-
-    pthread_mutex_lock(&lc->retarget_lock);
-    for (unsigned i = 0; i < LIVE_MAX_LINES; i++) {
-        if (lc->lines[i] != NULL)
-            continue;
-        irq->cpu = lc->cpu;
-        ret = line_open(lc, irq);
-        if (ret == 0)
-            __atomic_store_n(&lc->lines[i], irq, __ATOMIC_RELEASE);
-        else
-            irq->cpu = NULL;
-        break;
-    }
-    pthread_mutex_unlock(&lc->retarget_lock);
-    return ret;
-}
-
-/* Take the line off and wait for handlers that may have found it there. */
-static void remove_line(struct live_cpu *lc, struct sirq_irq *irq)
-{
-    pthread_mutex_lock(&lc->retarget_lock);
-    line_close(lc, irq);
-    for (unsigned i = 0; i < LIVE_MAX_LINES; i++)
-        if (lc->lines[i] == irq)
-            __atomic_store_n(&lc->lines[i], NULL, __ATOMIC_SEQ_CST);
-    pthread_mutex_unlock(&lc->retarget_lock);
-    while (__atomic_load_n(&lc->handlers, __ATOMIC_SEQ_CST) != 0)
-        sirq_host_relax(lc->cpu);
-    irq->cpu = NULL;
-}
-
-/* Something may have happened on the lines before anybody listened. */
-static void rescan(struct live_cpu *lc)
-{
-    __atomic_store_n(&lc->rescan, 1, __ATOMIC_RELEASE);
-    sirq_host_kick(lc->cpu);
-}
-
-int sirq_live_irq_request(struct sirq_live *live, unsigned cpu, struct sirq_irq *irq,
-                          struct sirq_error *err)
-{
-    struct sirq_cpu *found;
-    int ret;
-
-    pthread_mutex_lock(&live->config_lock);
-    found = sirq_live_cpu(live, cpu);
-    if (found == NULL)
-        ret =
-            sirq_fail(err, EINVAL, "cpu %u: not one of the engine's CPUs: add it to the set", cpu);
-    else if ((ret = add_line(live_of(found), irq)) != 0)
-        sirq_fail(err, -ret, "interrupt: cannot be delivered to cpu %u: %s", cpu,
-                  ret == -ENOSPC ? "16 lines are the most one CPU takes" : strerror(-ret));
-    pthread_mutex_unlock(&live->config_lock);
-    return ret;
-}
-
-void sirq_live_irq_free(struct sirq_live *live, struct sirq_irq *irq)
-{
-    pthread_mutex_lock(&live->config_lock);
-    if (irq->cpu != NULL)
-        remove_line(live_of(irq->cpu), irq);
-    pthread_mutex_unlock(&live->config_lock);
-}
-
-/* The lines of a CPU that is given away; config_lock is held. */
-void sirq_host_lines_move(struct live_cpu *from, struct live_cpu *to)
-{
-    for (unsigned i = 0; i < LIVE_MAX_LINES; i++) {
-        struct sirq_irq *irq = from->lines[i];
-
-        if (irq == NULL)
-            continue;
-        remove_line(from, irq);
-        if (add_line(to, irq) == 0)
-            sirq_host_irq_unmask(irq);
-    }
-    rescan(to);
-}
-
-int sirq_live_attach(struct sirq_live *live, unsigned cpu, struct sirq_netdev *dev,
-                     struct sirq_error *err)
-{
-    int ret = sirq_live_irq_request(live, cpu, &dev->irq, err);
-
-    if (ret != 0)
-        return ret;
-    sirq_napi_enable(&dev->napi);
-    dev->driver->irq_unmask(dev);
-    rescan(live_of(dev->irq.cpu));
-    return 0;
-}
-
-void sirq_live_detach(struct sirq_live *live, struct sirq_netdev *dev)
-{
-    struct sirq_cpu *cpu = dev->irq.cpu;
-
-    if (cpu == NULL)
-        return;
-    dev->driver->irq_mask(dev);
-    sirq_live_irq_free(live, &dev->irq);
-    sirq_napi_disable(cpu, &dev->napi);
-    dev->driver->irq_mask(dev);
 }

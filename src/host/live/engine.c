@@ -20,25 +20,6 @@
 
 static uint32_t running; /* one engine per process: signal handlers are the process's */
 
-static void report(struct sirq_cpu *cpu, const char *what, uint64_t value)
-{
-    const struct live_cpu *lc = live_of(cpu);
-
-    if (lc->live->report != NULL)
-        lc->live->report(lc->live->report_arg, lc->number, what, value);
-}
-
-/* Async-signal-safe: a bug may be found in a handler. */
-static void bug(const char *expr, const char *file, int line)
-{
-    char text[256];
-    int n = snprintf(text, sizeof(text), "softirq: %s:%d: broken: %s\n", file, line, expr);
-
-    if (n > 0 && write(STDERR_FILENO, text, (size_t)n) >= 0)
-        abort();
-    abort();
-}
-
 static const struct sirq_host live_host = {
     .now_ns = sirq_host_now_ns,
     .ctx = sirq_host_ctx,
@@ -57,8 +38,8 @@ static const struct sirq_host live_host = {
     .irq_unmask = sirq_host_irq_unmask,
     .resched = sirq_host_resched,
     .relax = sirq_host_relax,
-    .report = report,
-    .bug = bug,
+    .report = sirq_host_report,
+    .bug = sirq_host_bug,
 };
 
 struct sirq_core *sirq_live_core(struct sirq_live *live)
@@ -70,7 +51,7 @@ struct sirq_cpu *sirq_live_cpu(struct sirq_live *live, unsigned cpu)
 {
     int index = cpu < CPU_SETSIZE ? live->by_number[cpu] : -1;
 
-    return index >= 0 && live->cpus[index].up ? live->cpus[index].cpu : NULL;
+    return index >= 0 && live_up(&live->cpus[index]) ? live->cpus[index].cpu : NULL;
 }
 
 unsigned sirq_live_cpu_number(const struct sirq_cpu *cpu)
@@ -81,6 +62,25 @@ unsigned sirq_live_cpu_number(const struct sirq_cpu *cpu)
 size_t sirq_live_memory(const struct sirq_live *live)
 {
     return live->memory;
+}
+
+void sirq_host_config_lock(struct sirq_live *live, sigset_t *before)
+{
+    sigset_t ours;
+
+    sigemptyset(&ours);
+    if (live->delivery == SIRQ_DELIVER_SIGNAL) {
+        sigaddset(&ours, live->signo);
+        sigaddset(&ours, SIGIO);
+    }
+    pthread_sigmask(SIG_BLOCK, &ours, before);
+    pthread_mutex_lock(&live->config_lock);
+}
+
+void sirq_host_config_unlock(struct sirq_live *live, const sigset_t *before)
+{
+    pthread_mutex_unlock(&live->config_lock);
+    pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
 /* ---- configuration ------------------------------------------------------------------ */
@@ -248,9 +248,11 @@ static int prepare(struct sirq_live *live, const struct sirq_live_config *config
 static void all_down(struct sirq_live *live)
 {
     sirq_host_clock_stop(live);
-    for (unsigned i = 0; live->cpus != NULL && i < live->ncpus; i++)
-        if (live->cpus[i].up)
+    for (unsigned i = 0; i < live->ncpus; i++)
+        if (live_up(&live->cpus[i]))
             sirq_host_cpu_down(&live->cpus[i]);
+    for (unsigned i = 0; i < live->ncpus; i++)
+        sirq_host_cpu_close(&live->cpus[i]);
 }
 
 static int bring_up(struct sirq_live *live, const cpu_set_t *cpus, struct sirq_error *err)
@@ -316,11 +318,27 @@ int sirq_live_start(struct sirq_live **out, const struct sirq_live_config *confi
     return 0;
 }
 
+/* A thread or device left behind would use memory that is about to be freed. */
+static void assert_unused(const struct sirq_live *live)
+{
+    for (unsigned i = 0; i < live->max_threads; i++)
+        if (__atomic_load_n(&live->threads[i].state, __ATOMIC_ACQUIRE) != LIVE_FREE)
+            sirq_host_bug("sirq_live_stop: a thread is still registered", __FILE__, __LINE__);
+    for (unsigned i = 0; i < live->ncpus; i++)
+        for (unsigned line = 0; line < LIVE_MAX_LINES; line++)
+            if (__atomic_load_n(&live->cpus[i].lines[line], __ATOMIC_ACQUIRE) != NULL)
+                sirq_host_bug("sirq_live_stop: a device is still attached", __FILE__, __LINE__);
+}
+
 void sirq_live_stop(struct sirq_live *live)
 {
     if (live == NULL)
         return;
+    assert_unused(live);
+    /* ksoftirqd is to end, whatever the policy would have it do. */
+    sirq_set_policy(&live->core, sirq_policy_default());
     all_down(live);
+    sirq_host_report_deliver(live);
     sirq_host_signals_restore(live);
     free_memory(live);
     __atomic_store_n(&running, 0, __ATOMIC_RELEASE);
@@ -331,6 +349,7 @@ void sirq_live_stop(struct sirq_live *live)
 int sirq_live_cpu_add(struct sirq_live *live, unsigned cpu, struct sirq_error *err)
 {
     int index = cpu < CPU_SETSIZE ? live->by_number[cpu] : -1;
+    sigset_t before;
     int ret;
 
     if (index < 0)
@@ -338,17 +357,18 @@ int sirq_live_cpu_add(struct sirq_live *live, unsigned cpu, struct sirq_error *e
                          "cpu %u: was offline or outside the affinity mask when the engine "
                          "started",
                          cpu);
-    pthread_mutex_lock(&live->config_lock);
-    ret = live->cpus[index].up ? sirq_fail(err, EBUSY, "cpu %u: the engine has it already", cpu)
-                               : sirq_host_cpu_up(&live->cpus[index], err);
-    pthread_mutex_unlock(&live->config_lock);
+    sirq_host_config_lock(live, &before);
+    ret = live_up(&live->cpus[index])
+              ? sirq_fail(err, EBUSY, "cpu %u: the engine has it already", cpu)
+              : sirq_host_cpu_up(&live->cpus[index], err);
+    sirq_host_config_unlock(live, &before);
     return ret;
 }
 
 static struct live_cpu *another(struct sirq_live *live, const struct live_cpu *lc)
 {
     for (unsigned i = 0; i < live->ncpus; i++)
-        if (live->cpus[i].up && &live->cpus[i] != lc)
+        if (live_up(&live->cpus[i]) && &live->cpus[i] != lc)
             return &live->cpus[i];
     return NULL;
 }
@@ -366,24 +386,29 @@ int sirq_live_cpu_remove(struct sirq_live *live, unsigned cpu, struct sirq_error
 {
     struct live_cpu *lc, *heir;
     struct sirq_cpu *found;
+    sigset_t before;
     int ret = 0;
 
-    pthread_mutex_lock(&live->config_lock);
+    sirq_host_config_lock(live, &before);
     found = sirq_live_cpu(live, cpu);
     heir = found == NULL ? NULL : another(live, live_of(found));
     if (found == NULL) {
         ret = sirq_fail(err, EINVAL, "cpu %u: not one of the engine's CPUs", cpu);
     } else if (heir == NULL) {
         ret = sirq_fail(err, EBUSY, "cpu %u: is the engine's last: stop the engine instead", cpu);
+    } else if (!sirq_host_lines_fit(live_of(found), heir)) {
+        ret = sirq_fail(err, EBUSY, "cpu %u: cpu %u would get more than %u interrupts: detach some",
+                        cpu, heir->number, LIVE_MAX_LINES);
     } else {
         lc = live_of(found);
         sirq_host_threads_move(lc, heir);
         sirq_host_retarget(heir);
+        sirq_host_retarget(lc);
         sirq_host_lines_move(lc, heir);
         sirq_host_cpu_down(lc);
         move_timers(lc->cpu, heir->cpu);
     }
-    pthread_mutex_unlock(&live->config_lock);
+    sirq_host_config_unlock(live, &before);
     return ret;
 }
 
@@ -392,17 +417,18 @@ int sirq_live_ksoftirqd_sched(struct sirq_live *live, unsigned cpu, const struct
 {
     int ret = sirq_host_sched_check(sched, "ksoftirqd", err);
     struct sirq_cpu *found;
+    sigset_t before;
 
     if (ret != 0)
         return ret;
-    pthread_mutex_lock(&live->config_lock);
+    sirq_host_config_lock(live, &before);
     found = sirq_live_cpu(live, cpu);
     ret = found == NULL
               ? sirq_fail(err, EINVAL, "cpu %u: not one of the engine's CPUs", cpu)
               : sirq_host_sched_set(live_of(found)->ksoftirqd_tid, sched, "ksoftirqd", err);
     if (ret == 0)
         live_of(found)->ksoftirqd_sched = *sched;
-    pthread_mutex_unlock(&live->config_lock);
+    sirq_host_config_unlock(live, &before);
     return ret;
 }
 
@@ -418,12 +444,17 @@ static uint64_t thread_cpu_ns(pthread_t thread)
 
 int sirq_live_usage(struct sirq_live *live, unsigned cpu, struct sirq_live_usage *out)
 {
-    const struct sirq_cpu *found = sirq_live_cpu(live, cpu);
+    const struct sirq_cpu *found;
+    sigset_t before;
 
-    if (found == NULL)
-        return -EINVAL;
-    out->ksoftirqd_ns = thread_cpu_ns(live_of(found)->ksoftirqd);
-    out->irq_thread_ns =
-        live->delivery == SIRQ_DELIVER_SIGNAL ? 0 : thread_cpu_ns(live_of(found)->irq_thread);
-    return 0;
+    *out = (struct sirq_live_usage){0};
+    sirq_host_config_lock(live, &before); /* its threads stay */
+    found = sirq_live_cpu(live, cpu);
+    if (found != NULL) {
+        out->ksoftirqd_ns = thread_cpu_ns(live_of(found)->ksoftirqd);
+        if (live->delivery != SIRQ_DELIVER_SIGNAL)
+            out->irq_thread_ns = thread_cpu_ns(live_of(found)->irq_thread);
+    }
+    sirq_host_config_unlock(live, &before);
+    return found == NULL ? -EINVAL : 0;
 }

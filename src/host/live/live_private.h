@@ -6,7 +6,8 @@
  *   live_cpu.target            under retarget_lock; read by anybody who interrupts the CPU
  *   live_cpu.lines             under live->config_lock; read by handlers, which announce
  *                              themselves in live_cpu.handlers
- *   live_thread                its thread, but `state` and `rt_counted` are shared
+ *   live_thread                its thread and, under config_lock, who gives its CPU away;
+ *                              read by anybody: __atomic, but for what says own use
  */
 #ifndef SIRQ_LIVE_PRIVATE
 #error "live_private.h is private to src/host/live"
@@ -25,6 +26,7 @@
 #define LIVE_MAX_LINES 16u       /* interrupt lines of one CPU */
 #define LIVE_STACK (128u * 1024) /* of the engine's own threads */
 #define LIVE_ALTSTACK (64u * 1024)
+#define LIVE_NOTES 4u /* reports of one CPU that wait for the clock thread */
 
 struct live_cpu;
 
@@ -33,13 +35,14 @@ enum live_thread_state { LIVE_FREE, LIVE_ASLEEP, LIVE_AWAKE };
 /* A registered application thread. */
 struct live_thread {
     struct sirq_live *live;
-    struct live_cpu *lc;
-    uint32_t state;      /* __atomic, enum live_thread_state */
-    uint32_t rt_counted; /* __atomic: stands in lc->cpu->rt_tasks */
-    bool rt;
-    bool floating;              /* not pinned: where it may run */
+    struct live_cpu *lc;        /* __atomic */
+    uint32_t state;             /* __atomic, enum live_thread_state */
+    struct sirq_cpu *rt_on;     /* __atomic: counted in its rt_tasks, null: nowhere */
+    bool rt;                    /* __atomic */
+    pid_t tid;                  /* __atomic; 0: not to be interrupted */
+    bool floating;              /* own use: not pinned, where it may run */
     struct sirq_wq *waiting_on; /* own use, signal handlers on it included */
-    pid_t tid;
+    uint32_t interrupts;        /* own use: signals of the engine's taken */
     char *altstack;
     struct { /* as it was before registration */
         cpu_set_t affinity;
@@ -49,24 +52,36 @@ struct live_thread {
     } before;
 };
 
+/* Something to be reported by the clock thread; found in any context. */
+struct live_note {
+    uint32_t state; /* __atomic: 0 free, 1 being written, 2 ready */
+    const char *what;
+    uint64_t value;
+};
+
 struct live_cpu {
     struct sirq_cpu *cpu;
     struct sirq_live *live;
     unsigned number; /* the machine's */
-    bool up;         /* its threads run */
+    bool up;         /* its threads run; written under config_lock, __atomic */
     pthread_t ksoftirqd, irq_thread;
-    pid_t ksoftirqd_tid;
+    pid_t ksoftirqd_tid;    /* __atomic */
+    uint32_t own_ksoftirqd; /* __atomic: its thread runs; else another's does its work */
     struct sirq_sched ksoftirqd_sched;
-    uint32_t stop;     /* __atomic */
-    uint32_t target;   /* __atomic: tid that takes this CPU's interrupts */
-    uint32_t kicked;   /* __atomic: an interrupt is under way, see deliver.c */
-    uint32_t tick_due; /* __atomic */
-    uint32_t rescan;   /* __atomic: look at every line, a signal may have been lost */
-    uint32_t handlers; /* __atomic: contexts inside take_interrupts() */
-    uint32_t nthreads; /* __atomic: registered here */
+    uint32_t stop;       /* __atomic */
+    uint32_t target;     /* __atomic: tid that takes this CPU's interrupts */
+    uint32_t kicked;     /* __atomic: an interrupt is under way, see deliver.c */
+    uint32_t tick_due;   /* __atomic */
+    uint32_t rescan;     /* __atomic: look at every line, a signal may have been lost */
+    uint32_t handlers;   /* __atomic: contexts inside take_interrupts() */
+    uint32_t nthreads;   /* __atomic: registered here */
+    uint32_t overdue;    /* __atomic: irq/N takes interrupts though a thread is awake */
+    unsigned unanswered; /* clock thread: ticks that found the last kick not taken */
+    struct live_note notes[LIVE_NOTES];
     pthread_mutex_t retarget_lock;
     struct sirq_irq *lines[LIVE_MAX_LINES]; /* __atomic */
-    int epfd, doorbell; /* irq/N: epoll set and eventfd; -1 under signal delivery */
+    int epfd, doorbell; /* irq/N: epoll set and eventfd; -1 under signal delivery.  Kept until
+                           the engine stops: a late kick must not write elsewhere */
 };
 
 struct sirq_live {
@@ -85,7 +100,8 @@ struct sirq_live {
     pthread_mutex_t config_lock; /* CPUs, lines, registration */
     pthread_t clock;
     bool clock_up;
-    uint32_t stop; /* __atomic, futex of the clock thread */
+    uint32_t stop;    /* __atomic, futex of the clock thread */
+    uint32_t orphans; /* __atomic: a CPU that was given back has work for some ksoftirqd */
     struct sigaction old_action, old_sigio;
     void (*report)(void *arg, unsigned cpu, const char *what, uint64_t value);
     void *report_arg;
@@ -96,6 +112,26 @@ static inline struct live_cpu *live_of(const struct sirq_cpu *cpu)
 {
     return cpu->host;
 }
+
+static inline bool live_up(const struct live_cpu *lc)
+{
+    return __atomic_load_n(&lc->up, __ATOMIC_ACQUIRE);
+}
+
+static inline struct live_cpu *thread_lc(const struct live_thread *thread)
+{
+    return __atomic_load_n(&thread->lc, __ATOMIC_ACQUIRE);
+}
+
+/* engine.c: the configuration is locked with the engine's signals blocked, or a softirq on
+ * top of the holder would keep the clock thread, and the watchdog with it, waiting. */
+void sirq_host_config_lock(struct sirq_live *live, sigset_t *before);
+void sirq_host_config_unlock(struct sirq_live *live, const sigset_t *before);
+
+/* report.c */
+void sirq_host_report(struct sirq_cpu *cpu, const char *what, uint64_t value);
+void sirq_host_report_deliver(struct sirq_live *live);
+void sirq_host_bug(const char *expr, const char *file, int line);
 
 /* thread.c: who am I */
 extern __thread struct live_cpu *sirq_host_this_lc __attribute__((tls_model("initial-exec")));
@@ -136,17 +172,24 @@ int sirq_host_signals_install(struct sirq_live *live);
 void sirq_host_signals_restore(struct sirq_live *live);
 void sirq_host_kick(struct sirq_cpu *cpu);
 void sirq_host_irq_enable(struct sirq_cpu *cpu, unsigned pass);
-void sirq_host_irq_disable(struct sirq_cpu *cpu, unsigned pass);
-void sirq_host_irq_mask(struct sirq_irq *irq);
-void sirq_host_irq_unmask(struct sirq_irq *irq);
+void sirq_host_irq_disable(struct sirq_cpu *cpu, unsigned passes);
 void sirq_host_safe_point(struct sirq_cpu *cpu);
 void sirq_host_take_interrupts(struct live_cpu *lc, int fd);
 void sirq_host_retarget(struct live_cpu *lc);
+void sirq_host_ring_overdue(struct live_cpu *lc);
+
+/* line.c */
+void sirq_host_irq_mask(struct sirq_irq *irq);
+void sirq_host_irq_unmask(struct sirq_irq *irq);
+void sirq_host_line_owner(const struct sirq_irq *irq, uint32_t tid);
+bool sirq_host_lines_fit(const struct live_cpu *from, const struct live_cpu *to);
 void sirq_host_lines_move(struct live_cpu *from, struct live_cpu *to);
+void sirq_host_rescan(struct live_cpu *lc);
 
 /* cpu.c */
 int sirq_host_cpu_up(struct live_cpu *lc, struct sirq_error *err);
 void sirq_host_cpu_down(struct live_cpu *lc);
+void sirq_host_cpu_close(struct live_cpu *lc);
 int sirq_host_spawn(pthread_t *thread, const char *name, unsigned number, void *(*fn)(void *),
                     void *arg);
 

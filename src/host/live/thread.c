@@ -41,19 +41,29 @@ struct sirq_cpu *sirq_host_this_cpu(struct sirq_core *core)
     int number;
 
     if (sirq_host_this_thread != NULL && !sirq_host_this_thread->floating)
-        return sirq_host_this_thread->lc->cpu;
+        return thread_lc(sirq_host_this_thread)->cpu;
     number = sched_getcpu();
     return number < 0 ? NULL : sirq_live_cpu(live, (unsigned)number);
 }
 
 /* ---- awake or asleep ---------------------------------------------------------------- */
 
+/*
+ * Count it as runnable on its CPU, or no more.  The exchange says where it was counted: by
+ * whatever ways several callers meet, each adds and takes off what it changed.
+ */
 static void rt_count(struct live_thread *thread, bool runnable)
 {
-    if (!thread->rt ||
-        __atomic_exchange_n(&thread->rt_counted, runnable, __ATOMIC_ACQ_REL) == runnable)
+    bool rt = __atomic_load_n(&thread->rt, __ATOMIC_RELAXED);
+    struct sirq_cpu *now = rt && runnable ? thread_lc(thread)->cpu : NULL;
+    struct sirq_cpu *old = __atomic_exchange_n(&thread->rt_on, now, __ATOMIC_ACQ_REL);
+
+    if (old == now)
         return;
-    __atomic_add_fetch(&thread->lc->cpu->rt_tasks, runnable ? 1u : -1u, __ATOMIC_RELAXED);
+    if (old != NULL)
+        __atomic_sub_fetch(&old->rt_tasks, 1, __ATOMIC_RELAXED);
+    if (now != NULL)
+        __atomic_add_fetch(&now->rt_tasks, 1, __ATOMIC_RELAXED);
 }
 
 static bool awake(const struct live_thread *thread)
@@ -63,7 +73,7 @@ static bool awake(const struct live_thread *thread)
 
 void sirq_host_thread_asleep(struct live_thread *thread)
 {
-    struct live_cpu *lc = thread->lc;
+    struct live_cpu *lc = thread_lc(thread);
 
     __atomic_store_n(&thread->state, LIVE_ASLEEP, __ATOMIC_SEQ_CST);
     rt_count(thread, false);
@@ -73,7 +83,7 @@ void sirq_host_thread_asleep(struct live_thread *thread)
 
 void sirq_host_thread_awake(struct live_thread *thread)
 {
-    struct live_cpu *lc = thread->lc;
+    struct live_cpu *lc = thread_lc(thread);
 
     __atomic_store_n(&thread->state, LIVE_AWAKE, __ATOMIC_RELEASE);
     rt_count(thread, true);
@@ -94,7 +104,7 @@ static unsigned count_awake(const struct live_cpu *lc)
     unsigned n = 0;
 
     for (unsigned i = 0; i < live->max_threads; i++)
-        n += awake(&live->threads[i]) && live->threads[i].lc == lc;
+        n += awake(&live->threads[i]) && thread_lc(&live->threads[i]) == lc;
     return n;
 }
 
@@ -125,11 +135,11 @@ static struct live_thread *claim(struct sirq_live *live)
 static void remember(struct live_thread *thread)
 {
     pthread_getaffinity_np(pthread_self(), sizeof(cpu_set_t), &thread->before.affinity);
-    sirq_host_sched_get(thread->tid, &thread->before.sched);
+    sirq_host_sched_get(gettid(), &thread->before.sched);
     sigaltstack(NULL, &thread->before.altstack);
-    pthread_sigmask(SIG_SETMASK, NULL, &thread->before.mask);
 }
 
+/* Our signals are blocked; `mask` is the thread's from before registration. */
 static void restore(struct live_thread *thread)
 {
     struct sirq_live *live = thread->live;
@@ -138,35 +148,31 @@ static void restore(struct live_thread *thread)
 
     sigemptyset(&ours);
     sigaddset(&ours, live->signo);
-    pthread_sigmask(SIG_BLOCK, &ours, NULL);
-    while (sigtimedwait(&ours, NULL, &none) > 0)
+    while (live->delivery == SIRQ_DELIVER_SIGNAL && sigtimedwait(&ours, NULL, &none) > 0)
         ; /* what was meant for this thread is found by the rescan */
     sigaltstack(&thread->before.altstack, NULL);
-    pthread_sigmask(SIG_SETMASK, &thread->before.mask, NULL);
-    sirq_host_sched_set(thread->tid, &thread->before.sched, "thread", NULL);
+    sirq_host_sched_set(gettid(), &thread->before.sched, "thread", NULL);
     pthread_setaffinity_np(pthread_self(), sizeof(cpu_set_t), &thread->before.affinity);
 }
 
-static void open_signals(const struct live_thread *thread)
+/* From the end of registration on, with the lock let go of. */
+static void open_signals(const struct live_thread *thread, sigset_t *mask)
 {
     const struct sirq_live *live = thread->live;
     stack_t stack = {.ss_sp = thread->altstack, .ss_size = LIVE_ALTSTACK};
-    sigset_t ours;
 
     if (live->delivery != SIRQ_DELIVER_SIGNAL)
         return;
     sigaltstack(&stack, NULL);
-    sigemptyset(&ours);
-    sigaddset(&ours, live->signo);
-    sigaddset(&ours, SIGIO);
-    pthread_sigmask(SIG_UNBLOCK, &ours, NULL);
+    sigdelset(mask, live->signo);
+    sigdelset(mask, SIGIO);
 }
 
 static struct live_cpu *find_cpu(struct sirq_live *live, int cpu, struct sirq_error *err)
 {
     if (cpu < 0) {
         for (unsigned i = 0; i < live->ncpus; i++)
-            if (live->cpus[i].up)
+            if (live_up(&live->cpus[i]))
                 return &live->cpus[i];
     } else {
         struct sirq_cpu *found = sirq_live_cpu(live, (unsigned)cpu);
@@ -178,11 +184,42 @@ static struct live_cpu *find_cpu(struct sirq_live *live, int cpu, struct sirq_er
     return NULL;
 }
 
+/* Make the caller what it is to be; config_lock is held.  0, or as it was before. */
+static int change_thread(struct live_thread *thread, int cpu, const struct sirq_sched *sched,
+                         struct sirq_error *err)
+{
+    int policy, ret = 0;
+
+    remember(thread);
+    if (cpu >= 0 && (ret = sirq_host_pin(gettid(), (unsigned)cpu)) != 0)
+        return sirq_fail(err, -ret, "cpu %d: cannot run there: %s", cpu, strerror(-ret));
+    if (sched != NULL && (ret = sirq_host_sched_set(gettid(), sched, "thread", err)) != 0) {
+        restore(thread);
+        return ret;
+    }
+    policy = sched != NULL ? sched->policy : thread->before.sched.policy;
+    __atomic_store_n(&thread->rt, policy == SCHED_FIFO || policy == SCHED_RR, __ATOMIC_RELAXED);
+    return 0;
+}
+
+/* It is ready: from here on it may be interrupted. */
+static void publish(struct live_thread *thread, struct live_cpu *lc)
+{
+    sirq_host_this_lc = lc;
+    sirq_host_this_thread = thread;
+    __atomic_add_fetch(&lc->nthreads, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&thread->state, LIVE_AWAKE, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&thread->tid, gettid(), __ATOMIC_RELEASE);
+    rt_count(thread, true);
+    sirq_host_retarget(lc);
+}
+
 int sirq_live_thread_register(struct sirq_live *live, int cpu, const struct sirq_sched *sched,
                               struct sirq_error *err)
 {
     struct live_thread *thread;
     struct live_cpu *lc;
+    sigset_t mask;
     int ret = 0;
 
     if (sirq_host_this_thread != NULL)
@@ -193,67 +230,54 @@ int sirq_live_thread_register(struct sirq_live *live, int cpu, const struct sirq
     if (thread == NULL)
         return sirq_fail(err, ENOSPC, "thread: %u are registered: raise max_threads",
                          live->max_threads);
-    pthread_mutex_lock(&live->config_lock);
-    lc = find_cpu(live, cpu, err);
-    if (lc == NULL) {
-        ret = -EINVAL;
-        goto out;
-    }
+    sirq_host_config_lock(live, &mask);
+    thread->before.mask = mask;
     thread->live = live;
-    thread->lc = lc;
-    thread->tid = gettid();
     thread->floating = cpu < 0;
-    remember(thread);
-    if (cpu >= 0 && (ret = sirq_host_pin(thread->tid, lc->number)) != 0) {
-        sirq_fail(err, -ret, "cpu %d: cannot run there: %s", cpu, strerror(-ret));
-        goto out;
-    }
-    if (sched != NULL && (ret = sirq_host_sched_set(thread->tid, sched, "thread", err)) != 0) {
-        restore(thread);
-        goto out;
-    }
-    if (sched != NULL)
-        thread->rt = sched->policy == SCHED_FIFO || sched->policy == SCHED_RR;
-    sirq_host_this_lc = lc;
-    sirq_host_this_thread = thread;
-    __atomic_add_fetch(&lc->nthreads, 1, __ATOMIC_RELAXED);
-    open_signals(thread);
-    __atomic_store_n(&thread->state, LIVE_AWAKE, __ATOMIC_RELEASE);
-    rt_count(thread, true);
-    sirq_host_retarget(lc);
-out:
-    pthread_mutex_unlock(&live->config_lock);
-    if (ret != 0)
+    lc = find_cpu(live, cpu, err);
+    ret = lc == NULL ? -EINVAL : change_thread(thread, cpu, sched, err);
+    if (ret == 0) {
+        __atomic_store_n(&thread->lc, lc, __ATOMIC_RELEASE);
+        open_signals(thread, &mask);
+        publish(thread, lc);
+    } else {
         __atomic_store_n(&thread->state, LIVE_FREE, __ATOMIC_RELEASE);
+    }
+    sirq_host_config_unlock(live, &mask);
     return ret;
 }
 
+/*
+ * In this order: no target any more; what was sent already is thrown away with our signals
+ * still blocked; then whoever is the target now looks at everything.  A kick that was sent
+ * off before and arrives later finds no CPU in this thread and is ignored.
+ */
 void sirq_live_thread_unregister(struct sirq_live *live)
 {
     struct live_thread *thread = sirq_host_this_thread;
     struct live_cpu *lc;
+    sigset_t mask;
 
     if (thread == NULL || thread->live != live)
         return;
-    pthread_mutex_lock(&live->config_lock);
-    lc = thread->lc;
+    sirq_host_config_lock(live, &mask);
+    lc = thread_lc(thread);
+    mask = thread->before.mask;
+    __atomic_store_n(&thread->tid, 0, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&thread->state, LIVE_ASLEEP, __ATOMIC_SEQ_CST);
     rt_count(thread, false);
-    __atomic_store_n(&thread->state, LIVE_ASLEEP, __ATOMIC_RELEASE);
+    __atomic_store_n(&thread->rt, false, __ATOMIC_RELAXED);
     __atomic_sub_fetch(&lc->nthreads, 1, __ATOMIC_RELAXED);
-    thread->tid = 0;
     sirq_host_retarget(lc);
-    thread->tid = gettid();
-    restore(thread);
-    thread->rt = false;
     sirq_host_this_thread = NULL;
     sirq_host_this_lc = NULL;
-    thread->tid = 0;
+    restore(thread);
     __atomic_store_n(&thread->state, LIVE_FREE, __ATOMIC_RELEASE);
     /* An interrupt may have been on its way to this thread: let the next target look. */
-    __atomic_store_n(&lc->rescan, 1, __ATOMIC_RELEASE);
-    __atomic_store_n(&lc->kicked, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&lc->rescan, 1, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&lc->kicked, 0, __ATOMIC_SEQ_CST);
     sirq_host_kick(lc->cpu);
-    pthread_mutex_unlock(&live->config_lock);
+    sirq_host_config_unlock(live, &mask);
 }
 
 /* Registered threads of a CPU that is given away; config_lock is held. */
@@ -264,14 +288,15 @@ void sirq_host_threads_move(struct live_cpu *from, struct live_cpu *to)
     for (unsigned i = 0; i < live->max_threads; i++) {
         struct live_thread *thread = &live->threads[i];
 
-        if (__atomic_load_n(&thread->state, __ATOMIC_ACQUIRE) == LIVE_FREE || thread->lc != from ||
-            thread->tid == 0)
+        pid_t tid = __atomic_load_n(&thread->tid, __ATOMIC_ACQUIRE);
+
+        if (tid == 0 || thread_lc(thread) != from)
             continue;
         rt_count(thread, false);
-        thread->lc = to;
+        __atomic_store_n(&thread->lc, to, __ATOMIC_RELEASE);
         rt_count(thread, awake(thread));
         if (!thread->floating)
-            sirq_host_pin(thread->tid, to->number);
+            sirq_host_pin(tid, to->number);
         __atomic_sub_fetch(&from->nthreads, 1, __ATOMIC_RELAXED);
         __atomic_add_fetch(&to->nthreads, 1, __ATOMIC_RELAXED);
     }

@@ -48,25 +48,37 @@ void sirq_host_bh_lock(struct sirq_cpu *cpu, struct sirq_ctx *ctx)
     while (futex(owner_futex(cpu), FUTEX_LOCK_PI, 0, NULL) != 0)
         if (errno != EINTR && errno != EAGAIN)
             abort(); /* the owner thread died inside a section: nothing can be saved */
+    /* Acquire: the kernel handed over; what the owner before us did, ordered by its release
+     * in bh_unlock. */
+    (void)__atomic_load_n(&cpu->word, __ATOMIC_ACQUIRE);
 }
 
 void sirq_host_bh_unlock(struct sirq_cpu *cpu, struct sirq_ctx *ctx)
 {
     (void)ctx;
+    /* Release: our section, before the kernel lets the next owner in. */
+    __atomic_fetch_or(&cpu->word, 0, __ATOMIC_RELEASE);
     while (futex(owner_futex(cpu), FUTEX_UNLOCK_PI, 0, NULL) != 0)
         if (errno != EINTR && errno != EAGAIN)
             abort();
 }
 
+/*
+ * A sleep that a signal of the engine's ended is not -EINTR: the caller looks once more, as
+ * it does after any wake-up.
+ */
 int sirq_host_wait(struct sirq_cpu *cpu, struct sirq_wq *wq, uint32_t seq, int64_t timeout_ns)
 {
     struct live_thread *self = sirq_host_this_thread;
     struct timespec ts = {timeout_ns / 1000000000, timeout_ns % 1000000000};
+    uint32_t interrupts = 0;
+    void *mine = self;
     long ret;
 
     __atomic_store_n(&wq->host, self, __ATOMIC_RELEASE);
     if (self != NULL) {
-        self->waiting_on = wq;
+        interrupts = __atomic_load_n(&self->interrupts, __ATOMIC_RELAXED);
+        __atomic_store_n(&self->waiting_on, wq, __ATOMIC_RELAXED);
         sirq_host_thread_asleep(self);
     }
     /* Asleep first, then the last look: irq/N leaves interrupts to whoever is awake. */
@@ -75,7 +87,11 @@ int sirq_host_wait(struct sirq_cpu *cpu, struct sirq_wq *wq, uint32_t seq, int64
     ret = sirq_host_futex_wait(&wq->seq, seq, timeout_ns < 0 ? NULL : &ts);
     if (self != NULL) {
         sirq_host_thread_awake(self);
-        self->waiting_on = NULL;
+        __atomic_store_n(&self->waiting_on, NULL, __ATOMIC_RELAXED);
+        __atomic_compare_exchange_n(&wq->host, &mine, NULL, false, __ATOMIC_RELEASE,
+                                    __ATOMIC_RELAXED);
+        if (ret == -EINTR && __atomic_load_n(&self->interrupts, __ATOMIC_RELAXED) != interrupts)
+            ret = 0;
     }
     return ret == -ETIMEDOUT || ret == -EINTR ? (int)ret : 0;
 }
@@ -84,7 +100,7 @@ bool sirq_host_wake_preempts(struct sirq_cpu *cpu, const struct sirq_wq *wq)
 {
     const struct live_thread *sleeper = __atomic_load_n(&wq->host, __ATOMIC_ACQUIRE);
 
-    return sleeper == NULL || sleeper->lc == live_of(cpu);
+    return sleeper == NULL || thread_lc(sleeper) == live_of(cpu);
 }
 
 /*
@@ -103,16 +119,27 @@ void sirq_host_wake(struct sirq_cpu *cpu, struct sirq_wq *wq)
     if (sleeper != NULL)
         sirq_host_thread_queued(sleeper);
     /* A softirq on top of the only sleeper: it looks again when the handler returns. */
-    if (waiters > 1 || (waiters == 1 && (self == NULL || self->waiting_on != wq)))
+    if (waiters > 1 || (waiters == 1 && (self == NULL || __atomic_load_n(&self->waiting_on,
+                                                                         __ATOMIC_RELAXED) != wq)))
         sirq_host_futex_wake(&wq->seq, INT_MAX);
     if (__atomic_exchange_n(&wq->armed, 0, __ATOMIC_SEQ_CST) && wq->eventfd >= 0)
         if (write(wq->eventfd, &one, sizeof(one)) < 0 && errno != EAGAIN)
             abort(); /* the descriptor was closed behind our back */
 }
 
+/* The ksoftirqd of a CPU that was given back is any other's; see run_orphans(). */
 void sirq_host_wake_ksoftirqd(struct sirq_cpu *cpu)
 {
+    struct sirq_live *live = live_of(cpu)->live;
+    struct sirq_cpu *heir;
+
     sirq_host_futex_wake(&cpu->ksoftirqd, 1);
+    if (__atomic_load_n(&cpu->online, __ATOMIC_SEQ_CST))
+        return;
+    __atomic_store_n(&live->orphans, 1, __ATOMIC_SEQ_CST);
+    heir = sirq_any_online(&live->core);
+    if (heir != cpu)
+        sirq_ksoftirqd_wake(heir);
 }
 
 /*

@@ -17,11 +17,11 @@ struct net_host {
     struct sirq_core core;
     struct sirq_cpu cpu[NET_HOST_CPUS];
     struct sirq_net *net;
-    uint64_t now_ns;  /* __atomic */
-    unsigned nwakes;  /* __atomic: calls of sirq_host.wake */
-    unsigned nrelax;  /* __atomic */
-    unsigned nwaits;  /* __atomic */
-    unsigned nsafe;   /* calls of safe_point */
+    uint64_t now_ns; /* __atomic */
+    unsigned nwakes; /* __atomic: calls of sirq_host.wake */
+    unsigned nrelax; /* __atomic */
+    unsigned nwaits; /* __atomic */
+    unsigned nsafe;  /* calls of safe_point */
     /* Plays what happens while a receiver sleeps; null: really waits for the wake-up. */
     int (*wait)(struct net_host *h, struct sirq_wq *wq, int64_t timeout_ns);
     void (*now_hook)(struct net_host *h); /* at each look at the clock */
@@ -56,7 +56,7 @@ struct test_dev {
     unsigned acks, masks, unmasks, polls;
     bool fail_open;
     void (*on_unmask)(struct test_dev *dev); /* what happens in that very moment */
-    enum sirq_drop last; /* verdict of the last frame */
+    enum sirq_drop last;                     /* verdict of the last frame */
 };
 
 extern const struct sirq_driver test_driver;

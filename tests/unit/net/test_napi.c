@@ -18,7 +18,7 @@ struct script {
     struct sirq_napi napi; /* first */
     struct world *w;
     unsigned left;
-    bool again;     /* schedule itself once more right after it completed */
+    bool again; /* schedule itself once more right after it completed */
     uint64_t cost_ns;
 };
 
@@ -97,7 +97,7 @@ static bool one_pass(const struct sirq_view *view)
     return false;
 }
 
-static const struct sirq_policy one_pass_policy = { .name = "one", .restart = one_pass };
+static const struct sirq_policy one_pass_policy = {.name = "one", .restart = one_pass};
 
 static void schedule_twice_is_one_poll(void **state)
 {
@@ -176,7 +176,7 @@ static void action_visits_each_instance_once(void **state)
 
 static void budget_spent_leaves_the_rest_in_front(void **state)
 {
-    static const unsigned order[] = { 0, 1, 2, 3, 4, 5, 6, 7, 0, 1 };
+    static const unsigned order[] = {0, 1, 2, 3, 4, 5, 6, 7, 0, 1};
     struct world *w = start(NULL);
 
     (void)state;
@@ -223,7 +223,7 @@ static void time_spent_ends_the_cycle_at_two_jiffies(void **state)
 
 static void config_of_budget_and_jiffies_is_kept(void **state)
 {
-    const struct sirq_net_config config = { .netdev_budget = 64, .netdev_budget_jiffies = 5 };
+    const struct sirq_net_config config = {.netdev_budget = 64, .netdev_budget_jiffies = 5};
     struct world *w = start(&config);
 
     (void)state;
@@ -245,7 +245,7 @@ static void config_of_budget_and_jiffies_is_kept(void **state)
 
 static void until_budget_goes_round_in_one_action(void **state)
 {
-    const struct sirq_net_config config = { .poll_until_budget = true };
+    const struct sirq_net_config config = {.poll_until_budget = true};
     struct world *w = start(&config);
 
     (void)state;
@@ -264,7 +264,7 @@ static void until_budget_goes_round_in_one_action(void **state)
 
 static void until_budget_ends_though_empty_polls_reschedule(void **state)
 {
-    const struct sirq_net_config config = { .poll_until_budget = true, .netdev_budget = 3 };
+    const struct sirq_net_config config = {.poll_until_budget = true, .netdev_budget = 3};
     struct world *w = start(&config);
 
     (void)state;

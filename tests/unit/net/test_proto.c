@@ -21,7 +21,7 @@ struct world {
 
 static int setup(void **state)
 {
-    const struct sirq_socket_config config = { .port = FRAME_DPORT };
+    const struct sirq_socket_config config = {.port = FRAME_DPORT};
     struct world *w = aligned_alloc(64, (sizeof(*w) + 63) & ~(size_t)63);
 
     memset(w, 0, sizeof(*w));
@@ -65,54 +65,54 @@ struct field {
 };
 
 static const struct field fields[] = {
-    { "ethertype ARP", 12, 2, 0x0806, SIRQ_DROP_ETH_TYPE },
-    { "ethertype IPv6", 12, 2, 0x86dd, SIRQ_DROP_ETH_TYPE },
-    { "ethertype VLAN", 12, 2, 0x8100, SIRQ_DROP_ETH_TYPE },
-    { "802.3 length", 12, 2, 0x0040, SIRQ_DROP_ETH_TYPE },
-    { "version 0", 14, 1, 0x05, SIRQ_DROP_IP_VERSION },
-    { "version 5", 14, 1, 0x55, SIRQ_DROP_IP_VERSION },
-    { "version 6", 14, 1, 0x65, SIRQ_DROP_IP_VERSION },
-    { "ihl 0", 14, 1, 0x40, SIRQ_DROP_IP_IHL },
-    { "ihl 4", 14, 1, 0x44, SIRQ_DROP_IP_IHL },
-    { "tos", 15, 1, 0xff, SIRQ_DELIVERED },
-    { "total length 0", 16, 2, 0, SIRQ_DROP_IP_LEN },
-    { "total length 19", 16, 2, 19, SIRQ_DROP_IP_LEN },
-    { "total length 20", 16, 2, 20, SIRQ_DROP_UDP_SHORT },
-    { "total length 27", 16, 2, 27, SIRQ_DROP_UDP_SHORT },
-    { "total length cuts UDP", 16, 2, 127, SIRQ_DROP_UDP_LEN },
-    { "total length one too long", 16, 2, 129, SIRQ_DROP_IP_LEN },
-    { "total length 65535", 16, 2, 65535, SIRQ_DROP_IP_LEN },
-    { "identification", 18, 2, 0xabcd, SIRQ_DELIVERED },
-    { "do not fragment", 20, 2, 0x4000, SIRQ_DELIVERED },
-    { "reserved flag", 20, 2, 0x8000, SIRQ_DELIVERED },
-    { "more fragments", 20, 2, 0x2000, SIRQ_DROP_IP_FRAG },
-    { "fragment offset 1", 20, 2, 0x0001, SIRQ_DROP_IP_FRAG },
-    { "fragment offset max", 20, 2, 0x1fff, SIRQ_DROP_IP_FRAG },
-    { "ttl 0", 22, 1, 0, SIRQ_DELIVERED }, /* ours to receive, not to forward */
-    { "ttl 255", 22, 1, 255, SIRQ_DELIVERED },
-    { "protocol 0", 23, 1, 0, SIRQ_DROP_IP_PROTO },
-    { "protocol TCP", 23, 1, 6, SIRQ_DROP_IP_PROTO },
-    { "protocol 18", 23, 1, 18, SIRQ_DROP_IP_PROTO },
-    { "protocol 255", 23, 1, 255, SIRQ_DROP_IP_PROTO },
-    { "source 0.0.0.0", 26, 4, 0, SIRQ_DELIVERED },
-    { "source 223.255.255.255", 26, 4, 0xdfffffff, SIRQ_DELIVERED },
-    { "source 224.0.0.0", 26, 4, 0xe0000000, SIRQ_DROP_IP_SRC },
-    { "source 239.255.255.255", 26, 4, 0xefffffff, SIRQ_DROP_IP_SRC },
-    { "source 240.0.0.0", 26, 4, 0xf0000000, SIRQ_DELIVERED },
-    { "source broadcast", 26, 4, 0xffffffff, SIRQ_DROP_IP_SRC },
-    { "destination other", 30, 4, 0x01020304, SIRQ_DELIVERED },
-    { "destination multicast", 30, 4, 0xe0000001, SIRQ_DELIVERED },
-    { "destination broadcast", 30, 4, 0xffffffff, SIRQ_DELIVERED },
-    { "source port 0", 34, 2, 0, SIRQ_DELIVERED },
-    { "destination port 0", 36, 2, 0, SIRQ_DROP_UDP_PORT },
-    { "destination port one up", 36, 2, FRAME_DPORT + 1, SIRQ_DROP_UDP_PORT },
-    { "destination port 65535", 36, 2, 65535, SIRQ_DROP_UDP_PORT },
-    { "UDP length 0", 38, 2, 0, SIRQ_DROP_UDP_LEN },
-    { "UDP length 7", 38, 2, 7, SIRQ_DROP_UDP_LEN },
-    { "UDP length 8", 38, 2, 8, SIRQ_DELIVERED },
-    { "UDP length short of packet", 38, 2, 50, SIRQ_DELIVERED },
-    { "UDP length one too long", 38, 2, 109, SIRQ_DROP_UDP_LEN },
-    { "UDP length 65535", 38, 2, 65535, SIRQ_DROP_UDP_LEN },
+    {"ethertype ARP", 12, 2, 0x0806, SIRQ_DROP_ETH_TYPE},
+    {"ethertype IPv6", 12, 2, 0x86dd, SIRQ_DROP_ETH_TYPE},
+    {"ethertype VLAN", 12, 2, 0x8100, SIRQ_DROP_ETH_TYPE},
+    {"802.3 length", 12, 2, 0x0040, SIRQ_DROP_ETH_TYPE},
+    {"version 0", 14, 1, 0x05, SIRQ_DROP_IP_VERSION},
+    {"version 5", 14, 1, 0x55, SIRQ_DROP_IP_VERSION},
+    {"version 6", 14, 1, 0x65, SIRQ_DROP_IP_VERSION},
+    {"ihl 0", 14, 1, 0x40, SIRQ_DROP_IP_IHL},
+    {"ihl 4", 14, 1, 0x44, SIRQ_DROP_IP_IHL},
+    {"tos", 15, 1, 0xff, SIRQ_DELIVERED},
+    {"total length 0", 16, 2, 0, SIRQ_DROP_IP_LEN},
+    {"total length 19", 16, 2, 19, SIRQ_DROP_IP_LEN},
+    {"total length 20", 16, 2, 20, SIRQ_DROP_UDP_SHORT},
+    {"total length 27", 16, 2, 27, SIRQ_DROP_UDP_SHORT},
+    {"total length cuts UDP", 16, 2, 127, SIRQ_DROP_UDP_LEN},
+    {"total length one too long", 16, 2, 129, SIRQ_DROP_IP_LEN},
+    {"total length 65535", 16, 2, 65535, SIRQ_DROP_IP_LEN},
+    {"identification", 18, 2, 0xabcd, SIRQ_DELIVERED},
+    {"do not fragment", 20, 2, 0x4000, SIRQ_DELIVERED},
+    {"reserved flag", 20, 2, 0x8000, SIRQ_DELIVERED},
+    {"more fragments", 20, 2, 0x2000, SIRQ_DROP_IP_FRAG},
+    {"fragment offset 1", 20, 2, 0x0001, SIRQ_DROP_IP_FRAG},
+    {"fragment offset max", 20, 2, 0x1fff, SIRQ_DROP_IP_FRAG},
+    {"ttl 0", 22, 1, 0, SIRQ_DELIVERED}, /* ours to receive, not to forward */
+    {"ttl 255", 22, 1, 255, SIRQ_DELIVERED},
+    {"protocol 0", 23, 1, 0, SIRQ_DROP_IP_PROTO},
+    {"protocol TCP", 23, 1, 6, SIRQ_DROP_IP_PROTO},
+    {"protocol 18", 23, 1, 18, SIRQ_DROP_IP_PROTO},
+    {"protocol 255", 23, 1, 255, SIRQ_DROP_IP_PROTO},
+    {"source 0.0.0.0", 26, 4, 0, SIRQ_DELIVERED},
+    {"source 223.255.255.255", 26, 4, 0xdfffffff, SIRQ_DELIVERED},
+    {"source 224.0.0.0", 26, 4, 0xe0000000, SIRQ_DROP_IP_SRC},
+    {"source 239.255.255.255", 26, 4, 0xefffffff, SIRQ_DROP_IP_SRC},
+    {"source 240.0.0.0", 26, 4, 0xf0000000, SIRQ_DELIVERED},
+    {"source broadcast", 26, 4, 0xffffffff, SIRQ_DROP_IP_SRC},
+    {"destination other", 30, 4, 0x01020304, SIRQ_DELIVERED},
+    {"destination multicast", 30, 4, 0xe0000001, SIRQ_DELIVERED},
+    {"destination broadcast", 30, 4, 0xffffffff, SIRQ_DELIVERED},
+    {"source port 0", 34, 2, 0, SIRQ_DELIVERED},
+    {"destination port 0", 36, 2, 0, SIRQ_DROP_UDP_PORT},
+    {"destination port one up", 36, 2, FRAME_DPORT + 1, SIRQ_DROP_UDP_PORT},
+    {"destination port 65535", 36, 2, 65535, SIRQ_DROP_UDP_PORT},
+    {"UDP length 0", 38, 2, 0, SIRQ_DROP_UDP_LEN},
+    {"UDP length 7", 38, 2, 7, SIRQ_DROP_UDP_LEN},
+    {"UDP length 8", 38, 2, 8, SIRQ_DELIVERED},
+    {"UDP length short of packet", 38, 2, 50, SIRQ_DELIVERED},
+    {"UDP length one too long", 38, 2, 109, SIRQ_DROP_UDP_LEN},
+    {"UDP length 65535", 38, 2, 65535, SIRQ_DROP_UDP_LEN},
 };
 
 static void set_field(uint8_t *frame, const struct field *f)
@@ -138,7 +138,7 @@ static void field_set_to_each_value_has_its_verdict(void **state)
     struct world *w = *state;
 
     for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
-        const struct frame_spec spec = { .payload = 100 };
+        const struct frame_spec spec = {.payload = 100};
         uint32_t len = frame_build(w->frame, &spec);
         struct sirq_net_stats before, after;
         enum sirq_drop verdict;
@@ -158,7 +158,7 @@ static void field_set_to_each_value_has_its_verdict(void **state)
 
 static void frame_cut_at_each_byte_is_dropped_by_the_layer_it_ends_in(void **state)
 {
-    const struct frame_spec spec = { .payload = 20, .options = 8 };
+    const struct frame_spec spec = {.payload = 20, .options = 8};
     struct world *w = *state;
     uint32_t len = frame_build(w->frame, &spec);
 
@@ -175,7 +175,7 @@ static void frame_cut_at_each_byte_is_dropped_by_the_layer_it_ends_in(void **sta
 
 static void header_length_beyond_the_frame_is_ip_ihl(void **state)
 {
-    const struct frame_spec spec = { .payload = 0 };
+    const struct frame_spec spec = {.payload = 0};
     struct world *w = *state;
     uint32_t len = frame_build(w->frame, &spec);
 
@@ -188,7 +188,7 @@ static void header_with_any_bit_flipped_is_dropped(void **state)
     struct world *w = *state;
 
     for (unsigned bit = 0; bit < 160; bit++) {
-        const struct frame_spec spec = { .payload = 30 };
+        const struct frame_spec spec = {.payload = 30};
         uint32_t len = frame_build(w->frame, &spec);
         enum sirq_drop verdict;
 
@@ -206,7 +206,7 @@ static void datagram_with_any_bit_flipped_is_dropped(void **state)
     struct world *w = *state;
 
     for (unsigned bit = 0; bit < (8 + 31) * 8; bit++) {
-        const struct frame_spec spec = { .payload = 31 };
+        const struct frame_spec spec = {.payload = 31};
         uint32_t len = frame_build(w->frame, &spec);
         bool is_len = bit / 8 == 4 || bit / 8 == 5;
         enum sirq_drop verdict;
@@ -223,7 +223,7 @@ static void datagram_with_any_bit_flipped_is_dropped(void **state)
 static void receive_one(struct world *w, const struct frame_spec *spec)
 {
     uint8_t buf[2048];
-    struct sirq_msg msg = { .buf = buf, .size = sizeof(buf) };
+    struct sirq_msg msg = {.buf = buf, .size = sizeof(buf)};
 
     assert_int_equal(sirq_recv(w->sock, &msg, 1, 0), 1);
     assert_int_equal(msg.len, spec->payload);
@@ -242,8 +242,8 @@ static void payload_of_each_size_arrives_whole(void **state)
 
     for (uint32_t payload = 0; payload <= SIRQ_PKT_PAYLOAD_MAX;
          payload += payload < 70 || payload > SIRQ_PKT_PAYLOAD_MAX - 70 ? 1 : 61) {
-        const struct frame_spec spec = { .payload = payload };
-        const struct frame_spec bare = { .payload = payload, .no_csum = true };
+        const struct frame_spec spec = {.payload = payload};
+        const struct frame_spec bare = {.payload = payload, .no_csum = true};
 
         assert_int_equal(rx(w, frame_build(w->frame, &spec)), SIRQ_DELIVERED);
         receive_one(w, &spec);
@@ -257,7 +257,7 @@ static void options_and_padding_are_not_payload(void **state)
     struct world *w = *state;
 
     for (uint32_t options = 0; options <= 40; options += 4) {
-        const struct frame_spec spec = { .payload = 10, .options = options, .padding = 18 };
+        const struct frame_spec spec = {.payload = 10, .options = options, .padding = 18};
 
         assert_int_equal(rx(w, frame_build(w->frame, &spec)), SIRQ_DELIVERED);
         receive_one(w, &spec);
@@ -266,7 +266,7 @@ static void options_and_padding_are_not_payload(void **state)
 
 static void payload_beyond_a_buffer_is_oversize(void **state)
 {
-    const struct frame_spec spec = { .payload = SIRQ_PKT_PAYLOAD_MAX + 1 };
+    const struct frame_spec spec = {.payload = SIRQ_PKT_PAYLOAD_MAX + 1};
     struct world *w = *state;
     struct sirq_socket_stats stats;
 
@@ -277,7 +277,7 @@ static void payload_beyond_a_buffer_is_oversize(void **state)
 
 static void frame_at_any_alignment_is_parsed(void **state)
 {
-    const struct frame_spec spec = { .payload = 33 };
+    const struct frame_spec spec = {.payload = 33};
     struct world *w = *state;
     uint8_t copy[FRAME_MAX + 8];
     uint32_t len = frame_build(w->frame, &spec);

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+/* softirq lab: arguments to options, result to exit code. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli.h"
+#include "experiment.h"
+
+enum {
+    OPT_WORLD = 256,
+    OPT_POLICY,
+    OPT_NIC,
+    OPT_RECEIVERS,
+    OPT_RATE,
+    OPT_SIZE,
+    OPT_SECONDS,
+    OPT_CSV,
+    OPT_DELIVERY,
+    OPT_CPU,
+    OPT_BATCH,
+    OPT_SEED,
+    OPT_LIST
+};
+
+static const struct option longs[] = {
+    {"world", required_argument, NULL, OPT_WORLD},
+    {"policy", required_argument, NULL, OPT_POLICY},
+    {"nic", required_argument, NULL, OPT_NIC},
+    {"receivers", required_argument, NULL, OPT_RECEIVERS},
+    {"rate", required_argument, NULL, OPT_RATE},
+    {"size", required_argument, NULL, OPT_SIZE},
+    {"seconds", required_argument, NULL, OPT_SECONDS},
+    {"csv", required_argument, NULL, OPT_CSV},
+    {"delivery", required_argument, NULL, OPT_DELIVERY},
+    {"cpu", required_argument, NULL, OPT_CPU},
+    {"batch", required_argument, NULL, OPT_BATCH},
+    {"seed", required_argument, NULL, OPT_SEED},
+    {"list", no_argument, NULL, OPT_LIST},
+    {"help", no_argument, NULL, 'h'},
+    {0},
+};
+
+static const char usage[] =
+    "usage: softirq lab EXPERIMENT [OPTION]...\n"
+    "       softirq lab --list\n\n"
+    "options (default):\n"
+    "  --world NAME         where it runs (live)\n"
+    "  --policy A,B|all     policies to compare (all)\n"
+    "  --nic shm|packet     shared-memory NIC, or AF_PACKET on a veth pair in a network\n"
+    "                       namespace of its own (shm)\n"
+    "  --delivery MODE      of interrupts: signal, thread or poll (signal)\n"
+    "  --receivers N        receiving threads, 1 to 64, a socket each (1)\n"
+    "  --batch N            datagrams per receive call, 1 to 64 (1)\n"
+    "  --rate PPS[,PPS...]  offered load, packets/s: 1k, 2.5M; or max, or sweep: a tenth of to\n"
+    "                       ten times what one CPU can carry (max)\n"
+    "  --size BYTES         of a frame, 64 to 1514 (64)\n"
+    "  --seconds S          measured per row, 0.1 to 3600 (2; sweep: 1)\n"
+    "  --cpu N              the CPU to flood (the last allowed one)\n"
+    "  --seed N             of the flows' ports (1)\n"
+    "  --csv FILE           also write all figures there\n\n"
+    "examples:\n"
+    "  softirq lab udp-flood\n"
+    "  softirq lab udp-flood --policy inline,ksoftirqd --receivers 4 --csv flood.csv\n"
+    "  softirq lab udp-flood --rate sweep\n"
+    "  softirq lab udp-flood --nic packet --rate 1k,100k,1M\n";
+
+static int list(void)
+{
+    puts("experiments:");
+    for (unsigned i = 0; sirq_experiments[i]; i++) {
+        const struct sirq_experiment *experiment = sirq_experiments[i];
+
+        printf("  %-12s%s; worlds:", experiment->name, experiment->summary);
+        for (unsigned w = 0; experiment->worlds[w]; w++)
+            printf(" %s", experiment->worlds[w]->name);
+        putchar('\n');
+    }
+    puts("policies:");
+    for (unsigned i = 0; sirq_policies[i]; i++)
+        printf("  %-12s%s\n", sirq_policies[i]->name, sirq_policies[i]->origin);
+    return SIRQ_EXIT_OK;
+}
+
+static int complain(const struct sirq_error *err)
+{
+    fprintf(stderr, "softirq lab: %s\n", err->text);
+    return SIRQ_EXIT_USAGE;
+}
+
+static int set_cpu(struct sirq_lab_options *options, const char *text, struct sirq_error *err)
+{
+    unsigned cpu;
+    int rc = sirq_lab_set_number(&cpu, "--cpu", text, 0, CPU_SETSIZE - 1, err);
+
+    if (!rc)
+        options->cpu = (int)cpu;
+    return rc;
+}
+
+static int set_csv(struct sirq_lab_options *options, const char *text, struct sirq_error *err)
+{
+    options->csv = text;
+    return sirq_csv_check(text, err);
+}
+
+static int set_option(struct sirq_lab_options *options, int option, const char *text,
+                      struct sirq_error *err)
+{
+    switch (option) {
+    case OPT_WORLD:
+        return sirq_lab_set_world(options, text, err);
+    case OPT_POLICY:
+        return sirq_lab_set_policies(options, text, err);
+    case OPT_NIC:
+        return sirq_lab_set_nic(options, text, err);
+    case OPT_RECEIVERS:
+        return sirq_lab_set_number(&options->receivers, "--receivers", text, 1, SIRQ_LAB_RECEIVERS,
+                                   err);
+    case OPT_RATE:
+        return sirq_lab_set_rates(options, text, err);
+    case OPT_SIZE:
+        return sirq_lab_set_number(&options->size, "--size", text, SIRQ_LAB_SIZE_MIN,
+                                   SIRQ_LAB_SIZE_MAX, err);
+    case OPT_SECONDS:
+        return sirq_lab_set_seconds(options, text, err);
+    case OPT_CSV:
+        return set_csv(options, text, err);
+    case OPT_DELIVERY:
+        return sirq_lab_set_delivery(options, text, err);
+    case OPT_CPU:
+        return set_cpu(options, text, err);
+    case OPT_BATCH:
+        return sirq_lab_set_number(&options->batch, "--batch", text, 1, SIRQ_LAB_BATCH, err);
+    default:
+        return sirq_lab_set_seed(options, text, err);
+    }
+}
+
+/* Options and, among them, the experiment, which has to be known before its world. */
+static int parse(int argc, char **argv, struct sirq_lab_options *options, struct sirq_error *err)
+{
+    int option, rc = 0;
+
+    opterr = 0;
+    optind = 1;
+    while (!rc && (option = getopt_long(argc, argv, "-:h", longs, NULL)) != -1) {
+        if (option == 1)
+            rc = options->experiment == NULL
+                     ? sirq_lab_set_experiment(options, optarg, err)
+                     : sirq_fail(err, EINVAL, "one experiment at a time: '%.40s'", optarg);
+        else if (option == ':')
+            rc = sirq_fail(err, EINVAL, "%.40s needs a value; see softirq lab --help",
+                           argv[optind - 1]);
+        else if (option == '?')
+            rc = sirq_fail(err, EINVAL,
+                           "no such option, or not one alone: %.40s; see softirq lab "
+                           "--help",
+                           argv[optind - 1]);
+        else if (option == OPT_WORLD && !options->experiment)
+            rc = sirq_fail(err, EINVAL, "name the experiment before --world");
+        else
+            rc = set_option(options, option, optarg, err);
+    }
+    return rc;
+}
+
+static bool asks_for(int argc, char **argv, const char *what)
+{
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], what) == 0)
+            return true;
+    }
+    return false;
+}
+
+static int exit_code(int rc, const struct sirq_lab_options *options, const struct sirq_error *err)
+{
+    if (!rc)
+        return SIRQ_EXIT_OK;
+    if (rc == -EINTR) {
+        fprintf(stderr, "softirq lab: stopped; what was printed is partial%s%s%s\n",
+                options->csv ? ", and " : "", options->csv ? options->csv : "",
+                options->csv ? " was not written" : "");
+        return SIRQ_EXIT_SIGNAL + sirq_lab_interrupted();
+    }
+    complain(err);
+    return rc == -EINVAL ? SIRQ_EXIT_USAGE : SIRQ_EXIT_FAILED;
+}
+
+static int lab(int argc, char **argv)
+{
+    struct sirq_lab_options options;
+    struct sirq_error err = {""};
+
+    if (asks_for(argc, argv, "--help") || asks_for(argc, argv, "-h")) {
+        fputs(usage, stdout);
+        return SIRQ_EXIT_OK;
+    }
+    if (asks_for(argc, argv, "--list"))
+        return list();
+    sirq_lab_defaults(&options);
+    if (parse(argc, argv, &options, &err))
+        return complain(&err);
+    if (!options.experiment) {
+        fprintf(stderr, "softirq lab: which experiment? valid:");
+        for (unsigned i = 0; sirq_experiments[i]; i++)
+            fprintf(stderr, "%s %s", i ? "," : "", sirq_experiments[i]->name);
+        fputs(" (see softirq lab --help)\n", stderr);
+        return SIRQ_EXIT_USAGE;
+    }
+    return exit_code(sirq_lab_run(&options, &err), &options, &err);
+}
+
+const struct sirq_command sirq_command_lab = {
+    .name = "lab",
+    .summary = "experiments: what each policy does to a workload",
+    .run = lab,
+};

@@ -1,0 +1,486 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * build/softirq as a person runs it: bad input, a run whose sums are exact, Ctrl-C, a sender
+ * that dies.  Its path is the first argument.  Every run is bounded in time.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MAX_ARGS 24
+#define BOUND_S 60 /* of one run, under a sanitizer and a busy machine too */
+
+static const char *program;
+
+struct run {
+    pid_t pid;
+    int out, err; /* files that are unlinked already */
+    int status;
+    char text[2][16384]; /* stdout, stderr */
+};
+
+static int scratch(void)
+{
+    char path[] = "/tmp/sirq-test-XXXXXX";
+    int fd = mkstemp(path);
+
+    assert_true(fd >= 0);
+    unlink(path);
+    return fd;
+}
+
+static void child(const struct run *run, char **argv)
+{
+    sigset_t none;
+
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    signal(SIGINT, SIG_DFL);
+    dup2(run->out, STDOUT_FILENO);
+    dup2(run->err, STDERR_FILENO);
+    alarm(BOUND_S); /* survives exec: a hang becomes a death by SIGALRM */
+    execv(program, argv);
+    _exit(127);
+}
+
+/* args: words of the command line, parted by blanks; "''" is an empty one. */
+static void start(struct run *run, const char *args)
+{
+    char name[] = "softirq", nothing[] = "", line[512], *argv[MAX_ARGS] = {name}, *save = NULL;
+    int n = 1;
+
+    memset(run, 0, sizeof(*run));
+    snprintf(line, sizeof(line), "%s", args);
+    for (char *w = strtok_r(line, " ", &save); w && n < MAX_ARGS - 1;
+         w = strtok_r(NULL, " ", &save))
+        argv[n++] = strcmp(w, "''") == 0 ? nothing : w;
+    run->out = scratch();
+    run->err = scratch();
+    run->pid = fork();
+    assert_true(run->pid >= 0);
+    if (!run->pid)
+        child(run, argv);
+}
+
+static void slurp(int fd, char *text, size_t size)
+{
+    ssize_t n = pread(fd, text, size - 1, 0);
+
+    text[n > 0 ? n : 0] = '\0';
+    close(fd);
+}
+
+static void finish(struct run *run)
+{
+    assert_int_equal(waitpid(run->pid, &run->status, 0), run->pid);
+    slurp(run->out, run->text[0], sizeof(run->text[0]));
+    slurp(run->err, run->text[1], sizeof(run->text[1]));
+}
+
+static void expect_exit(const struct run *run, int code)
+{
+    if (!WIFEXITED(run->status) || WEXITSTATUS(run->status) != code)
+        fail_msg("status 0x%x, wanted exit %d\nstdout: %s\nstderr: %s", (unsigned)run->status, code,
+                 run->text[0], run->text[1]);
+}
+
+static void sleep_ms(unsigned ms)
+{
+    struct timespec ts = {ms / 1000, (long)(ms % 1000) * 1000000};
+
+    nanosleep(&ts, NULL);
+}
+
+/* A process that has ended, or is only waited for, is gone. */
+static bool is_gone(pid_t pid)
+{
+    char path[64], line[256] = "", *state;
+    FILE *file;
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    file = fopen(path, "r");
+    if (!file)
+        return true;
+    if (!fgets(line, sizeof(line), file))
+        line[0] = '\0';
+    fclose(file);
+    state = strrchr(line, ')');
+    return !state || state[2] == 'Z';
+}
+
+static bool parent_and_name(const char *dir, pid_t *parent, char *name, size_t size)
+{
+    char path[300], line[256] = "", *open, *close_;
+    FILE *file;
+
+    snprintf(path, sizeof(path), "/proc/%s/stat", dir);
+    file = fopen(path, "r");
+    if (!file)
+        return false;
+    if (!fgets(line, sizeof(line), file))
+        line[0] = '\0';
+    fclose(file);
+    open = strchr(line, '(');
+    close_ = strrchr(line, ')');
+    if (!open || !close_)
+        return false;
+    snprintf(name, size, "%.*s", (int)(close_ - open - 1), open + 1);
+    *parent = atoi(close_ + 4);
+    return true;
+}
+
+/* The run's sender, waiting up to 20 s for it. */
+static pid_t find_sender(const struct run *run)
+{
+    for (unsigned i = 0; i < 4000; i++) {
+        DIR *proc = opendir("/proc");
+        struct dirent *entry;
+        pid_t found = 0;
+
+        assert_non_null(proc);
+        while (!found && (entry = readdir(proc))) {
+            char name[64];
+            pid_t parent;
+
+            if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
+                parent_and_name(entry->d_name, &parent, name, sizeof(name)) && parent == run->pid &&
+                strcmp(name, "softirq-sender") == 0)
+                found = atoi(entry->d_name);
+        }
+        closedir(proc);
+        if (found)
+            return found;
+        sleep_ms(5);
+    }
+    fail_msg("no sender was started within 20 s");
+    return 0;
+}
+
+static bool machine_has_two_cpus(void)
+{
+    cpu_set_t set;
+
+    if (!sched_getaffinity(0, sizeof(set), &set) && CPU_COUNT(&set) >= 2)
+        return true;
+    print_message("a flood needs two CPUs; this process may use one\n");
+    return false;
+}
+
+/* ---- bad input ----------------------------------------------------------------------- */
+
+static void bad_input_gives_exit_2_and_names_the_argument(void **state)
+{
+    static const struct {
+        const char *args, *says[2];
+    } cases[] = {
+        {"", {"usage:", "lab"}},
+        {"nonsense", {"nonsense", "lab"}},
+        {"lab", {"udp-flood", "experiment"}},
+        {"lab nonsense", {"nonsense", "udp-flood"}},
+        {"lab udp-flood udp-flood", {"one experiment", ""}},
+        {"lab udp-flood --world mars", {"mars", "live"}},
+        {"lab udp-flood --policy linux", {"linux", "ksoftirqd"}},
+        {"lab udp-flood --policy ''", {"--policy", "inline"}},
+        {"lab udp-flood --policy inline,", {"--policy", "inline"}},
+        {"lab udp-flood --nic eth0", {"eth0", "packet"}},
+        {"lab udp-flood --delivery mail", {"mail", "signal"}},
+        {"lab udp-flood --rate 0", {"--rate", "packets/s"}},
+        {"lab udp-flood --rate -5", {"--rate", "packets/s"}},
+        {"lab udp-flood --rate 1k,x", {"--rate", "packets/s"}},
+        {"lab udp-flood --rate 200M", {"--rate", "packets/s"}},
+        {"lab udp-flood --size 63", {"--size", "64"}},
+        {"lab udp-flood --size 1515", {"--size", "1514"}},
+        {"lab udp-flood --seconds 0", {"--seconds", "0.1"}},
+        {"lab udp-flood --receivers 0", {"--receivers", "64"}},
+        {"lab udp-flood --receivers 65", {"--receivers", "64"}},
+        {"lab udp-flood --batch 0", {"--batch", "64"}},
+        {"lab udp-flood --cpu 1023", {"--cpu 1023", "online"}},
+        {"lab udp-flood --cpu -1", {"--cpu", "whole number"}},
+        {"lab udp-flood --csv /nonexistent/a.csv", {"--csv", "/nonexistent/a.csv"}},
+        {"lab udp-flood --seed x", {"--seed", "whole number"}},
+        {"lab udp-flood --rate", {"--rate", "value"}},
+        {"lab udp-flood --bogus", {"--bogus", "--help"}},
+    };
+    static struct run run;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        start(&run, cases[i].args);
+        finish(&run);
+        expect_exit(&run, 2);
+        assert_string_equal(run.text[0], "");
+        for (unsigned k = 0; k < 2; k++) {
+            if (!strstr(run.text[1], cases[i].says[k]))
+                fail_msg("'softirq %s' does not say '%s': %s", cases[i].args, cases[i].says[k],
+                         run.text[1]);
+        }
+    }
+}
+
+static void help_and_version_give_exit_0(void **state)
+{
+    static const char *const cases[][2] = {{"--help", "examples"},
+                                           {"--version", "softirq "},
+                                           {"lab --help", "--rate"},
+                                           {"lab --list", "udp-flood"}};
+    static struct run run;
+
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        start(&run, cases[i][0]);
+        finish(&run);
+        expect_exit(&run, 0);
+        assert_non_null(strstr(run.text[0], cases[i][1]));
+    }
+}
+
+/* ---- runs ---------------------------------------------------------------------------- */
+
+static void make_dir(char *dir)
+{
+    strcpy(dir, "/tmp/sirq-lab-XXXXXX");
+    assert_non_null(mkdtemp(dir));
+}
+
+/* Remove it and say how many files were there. */
+static unsigned remove_dir(const char *dir)
+{
+    DIR *handle = opendir(dir);
+    struct dirent *entry;
+    unsigned n = 0;
+
+    assert_non_null(handle);
+    while ((entry = readdir(handle))) {
+        char path[512];
+
+        if (entry->d_name[0] == '.')
+            continue;
+        snprintf(path, sizeof(path), "%s/%s", dir, entry->d_name);
+        unlink(path);
+        n++;
+    }
+    closedir(handle);
+    assert_int_equal(rmdir(dir), 0);
+    return n;
+}
+
+struct figure {
+    char setup[64], policy[32], metric[32], unit[32];
+    double value;
+};
+
+/* Split a line of nine fields, none of them quoted. */
+static void parse_line(char *line, struct figure *figure)
+{
+    char *field[10], *rest = line, *end;
+    unsigned n = 0;
+
+    line[strcspn(line, "\n")] = '\0';
+    while (n < 10 && (field[n] = strsep(&rest, ",")))
+        n++;
+    assert_int_equal(n, 9);
+    assert_string_equal(field[0], "udp_flood");
+    assert_string_equal(field[2], "live");
+    assert_string_equal(field[8], "42");
+    snprintf(figure->setup, sizeof(figure->setup), "%s", field[1]);
+    snprintf(figure->policy, sizeof(figure->policy), "%s", field[3]);
+    snprintf(figure->metric, sizeof(figure->metric), "%s", field[4]);
+    snprintf(figure->unit, sizeof(figure->unit), "%s", field[5]);
+    figure->value = strtod(field[6], &end);
+    assert_true(end != field[6] && *end == '\0');
+}
+
+static unsigned read_csv(const char *path, struct figure *figures, unsigned most)
+{
+    FILE *file = fopen(path, "r");
+    char line[512];
+    unsigned n = 0;
+
+    assert_non_null(file);
+    assert_non_null(fgets(line, sizeof(line), file));
+    assert_string_equal(line, "experiment,setup,world,policy,metric,unit,value,published,seed\n");
+    while (n < most && fgets(line, sizeof(line), file))
+        parse_line(line, &figures[n++]);
+    fclose(file);
+    return n;
+}
+
+static double figure_of(const struct figure *figures, unsigned n, const char *setup,
+                        const char *metric)
+{
+    for (unsigned i = 0; i < n; i++) {
+        if (strcmp(figures[i].setup, setup) == 0 && strcmp(figures[i].metric, metric) == 0)
+            return figures[i].value;
+    }
+    fail_msg("no %s of '%s' in the CSV file", metric, setup);
+    return 0;
+}
+
+static void light_load_run_is_complete_and_lossless(void **state)
+{
+    static struct figure figures[400];
+    static struct run run;
+    char dir[64], path[96], args[256];
+    unsigned n;
+
+    (void)state;
+    if (!machine_has_two_cpus())
+        skip();
+    make_dir(dir);
+    snprintf(path, sizeof(path), "%s/a.csv", dir);
+    snprintf(args, sizeof(args),
+             "lab udp-flood --world live --policy ksoftirqd --rate 500 "
+             "--seconds 1 --receivers 2 --seed 42 --csv %s",
+             path);
+    start(&run, args);
+    finish(&run);
+    expect_exit(&run, 0); /* exit 0 also says that all sums were exact */
+    n = read_csv(path, figures, 400);
+    assert_true(figure_of(figures, n, "2 receivers SCHED_OTHER", "offered_rate") > 250);
+    assert_true(figure_of(figures, n, "2 receivers SCHED_OTHER", "receiver1_rate") > 100);
+    assert_true(figure_of(figures, n, "2 receivers SCHED_OTHER", "receiver2_rate") > 100);
+    assert_true(figure_of(figures, n, "2 receivers SCHED_OTHER", "nic_drops") == 0);
+    assert_true(figure_of(figures, n, "2 receivers SCHED_OTHER", "socket_drops") == 0);
+    assert_true(figure_of(figures, n, "2 receivers SCHED_OTHER", "latency_p50") > 0);
+    assert_true(figure_of(figures, n, "2 receivers SCHED_OTHER", "latency_p99") >=
+                figure_of(figures, n, "2 receivers SCHED_OTHER", "latency_p50"));
+    assert_int_equal(remove_dir(dir), 1); /* no temporary file is left */
+}
+
+static void flood_of_every_policy_and_delivery_has_exact_sums(void **state)
+{
+    static const char *const deliveries[] = {"signal", "thread", "poll"};
+    static struct run run;
+    char args[256];
+
+    (void)state;
+    if (!machine_has_two_cpus())
+        skip();
+    for (unsigned i = 0; i < 3; i++) {
+        snprintf(args, sizeof(args),
+                 "lab udp-flood --policy all --seconds 0.1 --receivers 3 "
+                 "--size %u --delivery %s",
+                 64 + 725 * i, deliveries[i]);
+        start(&run, args);
+        finish(&run);
+        expect_exit(&run, 0);
+        assert_non_null(strstr(run.text[0], "one-CPU limit"));
+    }
+}
+
+static void packet_run_is_exact_or_says_what_is_missing(void **state)
+{
+    static struct run run;
+
+    (void)state;
+    if (!machine_has_two_cpus())
+        skip();
+    start(&run, "lab udp-flood --nic packet --policy ksoftirqd --rate 20k --seconds 0.3");
+    finish(&run);
+    if (WIFEXITED(run.status) && WEXITSTATUS(run.status) == 1 &&
+        strstr(run.text[1], "--nic packet") && strstr(run.text[1], "--nic shm")) {
+        print_message("%s", run.text[1]);
+        skip();
+    }
+    expect_exit(&run, 0);
+    assert_non_null(strstr(run.text[0], "SCHED_OTHER"));
+}
+
+/* ---- interruption -------------------------------------------------------------------- */
+
+static void interrupted_run_prints_what_it_has_and_leaves_nothing(void **state)
+{
+    static struct run run;
+    char dir[64], args[256];
+    pid_t sender;
+
+    (void)state;
+    if (!machine_has_two_cpus())
+        skip();
+    make_dir(dir);
+    snprintf(args, sizeof(args), "lab udp-flood --policy ksoftirqd --seconds 30 --csv %s/a.csv",
+             dir);
+    start(&run, args);
+    sender = find_sender(&run);
+    sleep_ms(1500); /* somewhere in the limit or the first row: both are fine */
+    kill(run.pid, SIGINT);
+    finish(&run);
+    expect_exit(&run, 130);
+    assert_non_null(strstr(run.text[0], "partial"));
+    assert_true(is_gone(sender));
+    assert_int_equal(remove_dir(dir), 0);
+}
+
+static void dead_sender_ends_the_run_with_a_clear_error(void **state)
+{
+    static struct run run;
+    pid_t sender;
+
+    (void)state;
+    if (!machine_has_two_cpus())
+        skip();
+    start(&run, "lab udp-flood --policy ksoftirqd --seconds 30");
+    sender = find_sender(&run);
+    sleep_ms(100);
+    /* The first one may be the limit's and end by itself: kill what there is. */
+    for (unsigned i = 0; i < 100 && kill(sender, SIGKILL); i++)
+        sender = find_sender(&run);
+    finish(&run);
+    expect_exit(&run, 1);
+    assert_non_null(strstr(run.text[1], "the sender"));
+    assert_true(is_gone(sender));
+}
+
+static void killed_run_takes_its_sender_along(void **state)
+{
+    static struct run run;
+    pid_t sender;
+
+    (void)state;
+    if (!machine_has_two_cpus())
+        skip();
+    start(&run, "lab udp-flood --policy ksoftirqd --seconds 30");
+    sender = find_sender(&run);
+    kill(run.pid, SIGKILL);
+    finish(&run);
+    for (unsigned i = 0; i < 1000 && !is_gone(sender); i++)
+        sleep_ms(5);
+    assert_true(is_gone(sender));
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bad_input_gives_exit_2_and_names_the_argument),
+        cmocka_unit_test(help_and_version_give_exit_0),
+        cmocka_unit_test(light_load_run_is_complete_and_lossless),
+        cmocka_unit_test(flood_of_every_policy_and_delivery_has_exact_sums),
+        cmocka_unit_test(packet_run_is_exact_or_says_what_is_missing),
+        cmocka_unit_test(interrupted_run_prints_what_it_has_and_leaves_nothing),
+        cmocka_unit_test(dead_sender_ends_the_run_with_a_clear_error),
+        cmocka_unit_test(killed_run_takes_its_sender_along),
+    };
+
+    if (argc != 2) {
+        fprintf(stderr, "usage: %s PATH-OF-SOFTIRQ\n", argv[0]);
+        return 2;
+    }
+    program = argv[1];
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
