@@ -54,6 +54,7 @@ struct sirq_irq {
  * X(symbol, name, what one of it covers)
  */
 #define SIRQ_COSTS(X)                                                                      \
+    X(PASS, "pass", "a pass over the pending vectors, without their actions")              \
     X(NAPI_POLL, "napi_poll", "one visit to a NAPI instance, without its packets")         \
     X(RX_QUEUED, "rx_queued", "a frame, from the ring onto a socket queue")                \
     X(RX_FULL, "rx_full", "a frame that finds its socket queue full")                      \

@@ -47,6 +47,7 @@ struct sirq_sim_config {
     struct sirq_sim_fair fair;
     struct sirq_sched ksoftirqd;
     uint64_t ipi_ns;        /* from a kick to the interrupt; 0: 1 us */
+    uint64_t stall_ns;     /* watchdog bound; 0: one second */
     uint64_t rt_period_ns;  /* RT throttling; 0: one second */
     uint64_t rt_runtime_ns; /* of each period; 0: 95 %; >= the period: no throttling */
     /*
@@ -146,6 +147,16 @@ struct sirq_sim_cpu_stats {
     uint64_t ticks;
 };
 void sirq_sim_cpu_stats(const struct sirq_sim *sim, unsigned cpu, struct sirq_sim_cpu_stats *out);
+
+/* ---- interrupts of your own devices --------------------------------------------------- */
+
+/* Deliver `irq` (handler and data filled) to `cpu`.  0, -EINVAL, -EBUSY, -ENOMEM. */
+int sirq_sim_irq_request(struct sirq_sim *sim, unsigned cpu, struct sirq_irq *irq,
+                         struct sirq_error *err);
+void sirq_sim_irq_free(struct sirq_sim *sim, struct sirq_irq *irq);
+
+/* The line wants its CPU in `delay_ns`; merged while it does so already.  Any context. */
+void sirq_sim_irq_raise(struct sirq_sim *sim, struct sirq_irq *irq, uint64_t delay_ns);
 
 /* ---- NICs --------------------------------------------------------------------------- */
 

@@ -239,6 +239,7 @@ static void run_pass(struct sirq_cpu *cpu, struct sirq_view *view, uint32_t mask
     __atomic_and_fetch(&cpu->word, ~(uint64_t)mask, __ATOMIC_SEQ_CST);
     if (view->entry == SIRQ_ENTRY_IRQ_EXIT && host->irq_enable != NULL)
         host->irq_enable(cpu, view->pass);
+    sirq_charge(cpu, SIRQ_COST_PASS, 1);
     for (; mask != 0; mask &= mask - 1)
         call_action(cpu, view, (unsigned)__builtin_ctz(mask));
     view->pass++;

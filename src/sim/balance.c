@@ -123,7 +123,7 @@ static struct sirq_sim_task *movable(const struct sirq_vcpu *from, const struct 
     return NULL;
 }
 
-static bool pull_from(struct sirq_vcpu *to, struct sirq_vcpu *from)
+static bool pull_from(struct sirq_vcpu *to, struct sirq_vcpu *from, bool idle)
 {
     struct sirq_sim_task *task = movable(from, to);
 
@@ -133,6 +133,8 @@ static bool pull_from(struct sirq_vcpu *to, struct sirq_vcpu *from)
     sirq_sched_migrate(task, to);
     sirq_sched_enqueue(to, task);
     sirq_sim_note(to->sim, 'm', task->ctx.token);
+    if (!idle && sirq_task_preempts(to, task))
+        sirq_resched(to); /* idle: the caller picks who is next */
     return true;
 }
 
@@ -150,7 +152,7 @@ bool sirq_balance_pull(struct sirq_vcpu *vcpu, bool idle)
 
             if (from == vcpu || (!idle && sirq_vcpu_nr(from) < wanted))
                 continue;
-            if (pull_from(vcpu, from))
+            if (pull_from(vcpu, from, idle))
                 return true;
         }
     }

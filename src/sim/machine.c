@@ -113,6 +113,8 @@ int sirq_machine_init(struct sirq_sim *sim, unsigned hz, const struct sirq_host 
     err = sirq_core_init(&sim->core, sim->cpus, sim->ncpus, hz, host, sim);
     for (unsigned i = 0; i < sim->ncpus; i++)
         sim->cpus[i].host = &sim->vcpus[i];
+    if (err == 0 && sim->stall_ns != 0)
+        sim->core.stall_ns = sim->stall_ns;
     if (err == 0)
         err = cpus_init(sim);
     if (err == 0)
@@ -133,6 +135,12 @@ void sirq_machine_fini(struct sirq_sim *sim)
         if (task->coro.stack != NULL)
             sirq_coro_fini(&task->coro, &sim->stacks);
         free(task);
+    }
+    while (sim->lines != NULL) {
+        struct sirq_sim_line *line = sim->lines;
+
+        sim->lines = line->next;
+        free(line);
     }
     sirq_nics_free(sim);
     sirq_stacks_fini(&sim->stacks);
@@ -159,6 +167,8 @@ void sirq_machine_run(struct sirq_sim *sim, uint64_t until)
         sim->now = time;
         sim->nevents++;
         event->fn(event, time);
+        if (sim->check != NULL)
+            sim->check(sim, sim->check_arg);
     }
     sirq_evq_cancel(&sim->evq, &sim->stop_event);
 }

@@ -149,7 +149,6 @@ struct sirq_sim_nic *sirq_nic_new(struct sirq_sim *sim, uint32_t ring_size)
     nic->line.handler = nic_handler;
     nic->next = sim->nics;
     sim->nics = nic;
-    sim->nnics++;
     return nic;
 }
 

@@ -187,12 +187,15 @@ void sirq_schedule(struct sirq_vcpu *vcpu)
     sirq_finish_switch(sim);
 }
 
+/* Again after each switch: an interrupt may have woken somebody while we came back. */
 void sirq_resched_point(struct sirq_sim *sim)
 {
     struct sirq_vcpu *vcpu = sim->running;
 
-    if (vcpu->cpu->need_resched && sirq_vcpu_preemptible(vcpu))
+    while (vcpu->cpu->need_resched && sirq_vcpu_preemptible(vcpu)) {
         sirq_schedule(vcpu);
+        vcpu = sim->running;
+    }
 }
 
 void sirq_resched(struct sirq_vcpu *vcpu)

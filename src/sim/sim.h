@@ -48,6 +48,15 @@ struct sirq_vline {
     void (*handler)(struct sirq_vcpu *vcpu, struct sirq_vline *line); /* hardirq context */
 };
 
+/* An interrupt line of a user's device; the world owns it. */
+struct sirq_sim_line {
+    struct sirq_vline line;
+    struct sirq_event event; /* it will be posted */
+    struct sirq_vcpu *vcpu;
+    struct sirq_irq *irq; /* null: freed */
+    struct sirq_sim_line *next;
+};
+
 struct sirq_sim_task {
     struct sirq_coro coro;
     struct sirq_ctx ctx;
@@ -156,11 +165,13 @@ struct sirq_sim {
     struct sirq_stacks stacks;
     struct sirq_rng rng;
     struct sirq_sim_nic *nics;
-    unsigned nnics;
+    struct sirq_sim_line *lines;
+    void (*check)(struct sirq_sim *sim, void *arg); /* after every event; null: none */
+    void *check_arg;
 
     uint32_t cost_ns[SIRQ_NR_COSTS];
     uint64_t latency_ns, min_granularity_ns, wakeup_granularity_ns;
-    uint64_t ipi_ns, rt_period_ns, rt_runtime_ns, balance_ns;
+    uint64_t ipi_ns, rt_period_ns, rt_runtime_ns, balance_ns, stall_ns;
     bool irq_time_accounting;
     unsigned smt, smt_permille;
     void (*report)(void *arg, unsigned cpu, const char *what, uint64_t value);

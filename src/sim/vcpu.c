@@ -164,7 +164,7 @@ void sirq_vcpu_idle_wait(struct sirq_vcpu *vcpu)
     wait_event(vcpu);
     if (vcpu->posted_first != NULL)
         take_interrupts(vcpu);
-    sirq_resched_point(vcpu->sim);
+    sirq_resched_point(vcpu->sim); /* nobody can run when this returns */
 }
 
 /* ---- ticks and kicks ---------------------------------------------------------------- */

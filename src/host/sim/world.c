@@ -100,6 +100,7 @@ static void take_config(struct sirq_sim *sim, const struct sirq_sim_config *conf
     sim->ipi_ns = or_default(config->ipi_ns, 1000);
     sim->rt_period_ns = or_default(config->rt_period_ns, NS_PER_S);
     sim->rt_runtime_ns = or_default(config->rt_runtime_ns, sim->rt_period_ns / 100 * 95);
+    sim->stall_ns = config->stall_ns;
     sim->balance_ns = UINT64_C(4000000);
     sim->irq_time_accounting = config->irq_time_accounting;
     sim->smt = config->smt;
