@@ -102,6 +102,26 @@ static void check_packets(struct world *world)
     MUST(world, taken <= queued && queued - taken <= 4 * WORLD_SOCKS);
 }
 
+/* A receiver does not sleep on a full hand, but while a run is on the way of waking it. */
+static void check_sleepers(struct world *world)
+{
+    bool busy = false;
+
+    for (unsigned i = 0; i < world->ncpus; i++) {
+        const struct sirq_cpu *cpu = &world->core->cpus[i];
+
+        busy = busy || cpu->running || cpu->waking > 0 || cpu->wakes.head != NULL ||
+               world->sim->vcpus[i].preempt_off > 0;
+    }
+    for (unsigned i = 0; !busy && i < world->nsocks; i++) {
+        struct sirq_socket_stats sock;
+
+        sirq_socket_stats(world->sock[i], &sock);
+        if (sock.len > 0)
+            MUST(world, world->receiver[i].task->wq == NULL);
+    }
+}
+
 void world_check(struct sirq_sim *sim, void *arg)
 {
     struct world *world = arg;
@@ -116,6 +136,7 @@ void world_check(struct sirq_sim *sim, void *arg)
         check_queues(world, vcpu);
     }
     check_packets(world);
+    check_sleepers(world);
 }
 
 static void check_all_seen(struct world *world)
