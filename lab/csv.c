@@ -74,13 +74,18 @@ static void put_text(FILE *out, const char *text)
 static void put_metric(FILE *out, const struct sirq_results *results, const struct sirq_row *row,
                        const struct sirq_metric *metric)
 {
+    char setup[sizeof(row->setup) + 32];
     double published;
 
     fprintf(out, "%s,", results->experiment);
-    put_text(out, row->setup);
+    snprintf(setup, sizeof(setup), "%s", row->setup);
+    if (row->wanted_rate > 0)
+        snprintf(setup, sizeof(setup), "%s %.0f/s", row->setup, row->wanted_rate);
+    put_text(out, setup);
     fprintf(out, ",%s,%s,%s,%s,%.10g,", results->world, row->policy, metric->name, metric->unit,
             metric->value);
-    if (sirq_published(results->experiment, row->setup, row->policy, metric->name, &published))
+    if (row->comparable &&
+        sirq_published(results->experiment, row->setup, row->policy, metric->name, &published))
         fprintf(out, "%.10g", published);
     fprintf(out, ",%llu\n", results->seed);
 }

@@ -10,6 +10,8 @@
 
 #include "table.h"
 
+#define OTHERS_MOST 10.0 /* percent of the flooded CPU */
+
 enum {
     COL_POLICY,
     COL_CLASS,
@@ -128,7 +130,8 @@ static void put_row(struct sirq_lab_table *table, const struct sirq_results *res
     put_number(table, COL_LIMIT, row, "limit_share", 1);
     put_number(table, COL_P50, row, "latency_p50", 2);
     put_number(table, COL_P99, row, "latency_p99", 2);
-    if (sirq_published(results->experiment, row->setup, row->policy, "receiver_rate", &published))
+    if (row->comparable &&
+        sirq_published(results->experiment, row->setup, row->policy, "receiver_rate", &published))
         sirq_lab_table_cell(table, COL_PUBLISHED, "%s", sirq_lab_table_si(buf, published));
 }
 
@@ -300,8 +303,29 @@ static void report_sweep(const struct sirq_flood_run *run, FILE *out)
     }
 }
 
+/* Others on the flooded CPU spoil the figures: say so. */
+static void report_others(const struct sirq_results *results, FILE *out)
+{
+    unsigned spoilt = 0, measured = 0;
+    double most = 0, others;
+
+    for (unsigned i = 0; i < results->nrows; i++) {
+        if (!sirq_row_get(results->rows[i], "others_cpu", &others))
+            continue;
+        measured++;
+        spoilt += others > OTHERS_MOST;
+        most = others > most ? others : most;
+    }
+    if (spoilt)
+        fprintf(out,
+                "  other programs took up to %.0f %% of the flooded CPU in %u of %u rows: these "
+                "figures are too low; run it again when they are quiet\n",
+                most, spoilt, measured);
+}
+
 void sirq_flood_report(const struct sirq_flood_run *run, bool partial, FILE *out)
 {
+    const struct sirq_results *results = run->results;
     char rate[16], min[16], max[16];
 
     if (partial)
@@ -315,5 +339,6 @@ void sirq_flood_report(const struct sirq_flood_run *run, bool partial, FILE *out
         report_sweep(run, out);
     else
         report_rates(run, out);
+    report_others(results, out);
     fflush(out);
 }

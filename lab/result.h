@@ -25,6 +25,7 @@ struct sirq_row {
     const char *policy;
     double wanted_rate; /* asked for, packets/s; 0: as fast as the sender can */
     bool skipped;       /* nothing was measured, notes say why */
+    bool comparable;    /* the conditions are those of the published figures */
     unsigned nmetrics, nnotes;
     struct sirq_metric metric[SIRQ_ROW_METRICS];
     struct sirq_error note[SIRQ_ROW_NOTES];
@@ -54,7 +55,9 @@ void sirq_row_note(struct sirq_row *row, const char *fmt, ...)
 bool sirq_row_get(const struct sirq_row *row, const char *name, double *value);
 
 /*
- * The file for results: `path` is only replaced when all is there.  check before the run
+ * The file for results, one figure a line.  A setup under a rate that was asked for has
+ * that in its name, "1 receiver SCHED_OTHER 1000/s", so that no two lines of a run say the
+ * same; without, the name is as published.  `path` is only replaced when all is there.  check before the run
  * leaves nothing behind, and gives 0 or -EINVAL; write makes a temporary file beside it and
  * renames, and gives 0 or -errno.  err filled.
  */

@@ -38,7 +38,9 @@ static double nth_rate(const struct sirq_flood_run *run, unsigned n)
 
         return rate < 1 ? 1 : (double)(uint64_t)rate;
     }
-    return run->options->rates == SIRQ_LAB_RATE_LIST ? (double)run->options->rate[n] : 0;
+    if (run->options->rates == SIRQ_LAB_RATE_LIST)
+        return (double)run->options->rate[n];
+    return 0;
 }
 
 static void name_setup(const struct sirq_flood *flood, struct sirq_row *row)
@@ -56,6 +58,7 @@ static void add_shares(struct sirq_row *row, const struct sirq_flood_limit *limi
     if (!sirq_row_get(row, "offered_rate", &offered) ||
         !sirq_row_get(row, "receiver_rate", &received))
         return;
+    row->comparable = offered >= limit->rate; /* published: a flood, not a load */
     bound = offered < limit->rate ? offered : limit->rate;
     sirq_row_add(row, "packets/s", limit->rate, "limit_rate");
     sirq_row_add(row, "percent", limit->rate > 0 ? 100 * received / limit->rate : 0, "limit_share");

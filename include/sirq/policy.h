@@ -24,9 +24,7 @@ struct sirq_view {
     unsigned pass;           /* passes completed in this run */
     unsigned hz;
     uint64_t start_ns;       /* when this run began; 0 before it does */
-    uint64_t now_ns;         /* current to the last pass boundary */
-    uint64_t start_jiffies;
-    uint64_t jiffies;
+    uint64_t now_ns;         /* current to the last pass boundary; 0 before the run */
     uint64_t looped_jiffies; /* last jiffy in which the loop went round ... */
     bool looped_valid;       /* ... if it ever did */
     bool need_resched;
@@ -34,6 +32,19 @@ struct sirq_view {
     bool rt_task;            /* an RT task is running or queued on this CPU */
     uint32_t queue_fill;     /* fullest consumer queue fed from here, in 1/1000 */
 };
+
+/* The same two in jiffies.  A question asked before the run reads the clock only here. */
+static inline uint64_t sirq_view_jiffies(const struct sirq_view *view)
+{
+    uint64_t now_ns = view->now_ns != 0 ? view->now_ns : sirq_now_ns(view->cpu);
+
+    return now_ns / view->cpu->core->tick_ns;
+}
+
+static inline uint64_t sirq_view_start_jiffies(const struct sirq_view *view)
+{
+    return view->start_ns / view->cpu->core->tick_ns;
+}
 
 /* What just ran. */
 struct sirq_ran {

@@ -94,7 +94,8 @@ struct sirq_cpu_stats {
     uint64_t runs[SIRQ_NR_ENTRIES]; /* runs of the dispatch loop, by entry */
     uint64_t passes;                /* passes over pending vectors */
     uint64_t punts;                 /* runs that ended with work left to ksoftirqd */
-    uint64_t held;                  /* entries at which the policy let nothing run */
+    uint64_t held;                  /* entries at which the policy let nothing run; written
+                                       without ownership too: may miss some */
     uint64_t deferred;              /* entries at which it held back some vectors */
     uint64_t time_ns;               /* time in runs, all entries */
     uint64_t entry_ns[SIRQ_NR_ENTRIES];
@@ -185,7 +186,8 @@ int sirq_open_user(struct sirq_core *core, const char *name, sirq_action_fn fn, 
 void sirq_raise(struct sirq_cpu *cpu, unsigned vec);
 
 /*
- * Mark `vec` pending on another CPU and kick it.  One kick until it has been taken.  When
+ * Mark `vec` pending on another CPU and kick it.  One kick until it has been taken, and none
+ * while somebody there is in a softirq or bottom-half section: its end sees the vector.  When
  * that CPU is offline, on the first one that is online.
  */
 void sirq_raise_remote(struct sirq_cpu *cpu, unsigned vec);
@@ -208,6 +210,13 @@ void sirq_hardirq_exit(struct sirq_cpu *cpu);
  */
 void sirq_bh_disable(struct sirq_cpu *cpu);
 void sirq_bh_enable(struct sirq_cpu *cpu);
+
+/*
+ * The same as sirq_bh_disable(cpu); sirq_bh_enable(cpu);, and a few loads when it would
+ * change nothing: a point at which the calling thread lets pending softirqs run.  Task
+ * context.
+ */
+void sirq_bh_cycle(struct sirq_cpu *cpu);
 
 /* Is the caller in a softirq or bottom-half section of this CPU / in a hardirq? */
 bool sirq_in_softirq(const struct sirq_cpu *cpu);

@@ -85,3 +85,13 @@ struct sirq_cpu *sirq_any_online(struct sirq_core *core)
             return &core->cpus[i];
     return &core->cpus[0];
 }
+
+uint64_t sirq_jiffies(const struct sirq_cpu *cpu)
+{
+    return sirq_now_ns(cpu) / cpu->core->tick_ns;
+}
+
+bool sirq_in_hardirq(const struct sirq_cpu *cpu)
+{
+    return cpu->core->host->ctx()->hardirq_depth > 0;
+}

@@ -47,11 +47,6 @@ uint64_t sirq_now_ns(const struct sirq_cpu *cpu)
     return cpu->core->host->now_ns(cpu);
 }
 
-uint64_t sirq_jiffies(const struct sirq_cpu *cpu)
-{
-    return sirq_now_ns(cpu) / cpu->core->tick_ns;
-}
-
 uint32_t sirq_pending(const struct sirq_cpu *cpu)
 {
     return sirq_word_pending(word_load(cpu));
@@ -62,26 +57,30 @@ bool sirq_in_softirq(const struct sirq_cpu *cpu)
     return owns(cpu, this_ctx(cpu));
 }
 
-bool sirq_in_hardirq(const struct sirq_cpu *cpu)
-{
-    return this_ctx(cpu)->hardirq_depth > 0;
-}
-
 /* ---- ownership ---------------------------------------------------------------------- */
 
-static bool own_try(struct sirq_cpu *cpu, const struct sirq_ctx *ctx)
+/*
+ * Become owner if nobody is, and take those of `mask` that are pending in the same step:
+ * *pending is what was pending, taken or not.
+ */
+static bool own_try(struct sirq_cpu *cpu, const struct sirq_ctx *ctx, uint32_t mask,
+                    uint32_t *pending)
 {
     uint64_t word = word_load(cpu);
 
-    while (sirq_word_owner(word) == 0)
-        if (word_cas(cpu, &word, word | (uint64_t)ctx->token << 32))
+    while (sirq_word_owner(word) == 0) {
+        *pending = sirq_word_pending(word);
+        if (word_cas(cpu, &word, (*pending & ~mask) | (uint64_t)ctx->token << 32))
             return true;
+    }
     return false;
 }
 
 void sirq_own_local(struct sirq_cpu *cpu, struct sirq_ctx *ctx)
 {
-    if (own_try(cpu, ctx))
+    uint32_t pending;
+
+    if (own_try(cpu, ctx, 0, &pending))
         return;
     SIRQ_BUG_ON(cpu, cpu->core->host->bh_lock == NULL);
     /* Another thread of this CPU was preempted for us while it ran: it should let go. */
@@ -98,6 +97,7 @@ void sirq_own_local(struct sirq_cpu *cpu, struct sirq_ctx *ctx)
 static bool disown(struct sirq_cpu *cpu, struct sirq_ctx *ctx, uint32_t left)
 {
     uint64_t word = word_load(cpu);
+    uint32_t pending;
 
     while (sirq_word_owner(word) == ctx->token) {
         if (sirq_word_pending(word) & ~left)
@@ -106,7 +106,7 @@ static bool disown(struct sirq_cpu *cpu, struct sirq_ctx *ctx, uint32_t left)
             return true;
     }
     cpu->core->host->bh_unlock(cpu, ctx);
-    return (sirq_pending(cpu) & ~left) == 0 || !own_try(cpu, ctx);
+    return (sirq_pending(cpu) & ~left) == 0 || !own_try(cpu, ctx, 0, &pending);
 }
 
 void sirq_disown_local(struct sirq_cpu *cpu, struct sirq_ctx *ctx)
@@ -160,8 +160,6 @@ static void view_update(struct sirq_view *view, uint32_t pending)
     const struct sirq_cpu *cpu = view->cpu;
 
     view->pending = pending;
-    view->start_jiffies = view->start_ns / cpu->core->tick_ns;
-    view->jiffies = view->now_ns / cpu->core->tick_ns;
     view->looped_jiffies = cpu->looped_jiffies;
     view->looped_valid = cpu->looped_valid;
     view->need_resched = __atomic_load_n(&cpu->need_resched, __ATOMIC_RELAXED);
@@ -176,6 +174,14 @@ static const struct sirq_policy *policy_of(const struct sirq_cpu *cpu)
     if (__atomic_load_n(&cpu->online, __ATOMIC_RELAXED))
         return sirq_get_policy(cpu->core);
     return sirq_policy_default();
+}
+
+/* Vectors that need no question before the first pass of an interrupt exit. */
+static uint32_t admitted_unasked(const struct sirq_cpu *cpu)
+{
+    if (policy_of(cpu)->select != NULL)
+        return 0;
+    return ~__atomic_load_n(&cpu->core->threaded_mask, __ATOMIC_RELAXED);
 }
 
 /*
@@ -196,7 +202,7 @@ static uint32_t admit(struct sirq_cpu *cpu, struct sirq_view *view, uint32_t pen
         mask &= policy->select(view);
     if (view->pass == 0 || mask == 0)
         return mask;
-    cpu->looped_jiffies = view->jiffies;
+    cpu->looped_jiffies = sirq_view_jiffies(view);
     cpu->looped_valid = 1;
     if (policy->restart != NULL ? policy->restart(view) : view->pass < SIRQ_MAX_RESTART)
         return mask;
@@ -231,12 +237,11 @@ static void call_action(struct sirq_cpu *cpu, struct sirq_view *view, unsigned v
     tell_ran(cpu, view, vec, time_ns);
 }
 
-/* Take `mask` off the pending vectors and run it, lowest number first. */
+/* Run the vectors of `mask`, which are pending no more, lowest number first. */
 static void run_pass(struct sirq_cpu *cpu, struct sirq_view *view, uint32_t mask)
 {
     const struct sirq_host *host = cpu->core->host;
 
-    __atomic_and_fetch(&cpu->word, ~(uint64_t)mask, __ATOMIC_SEQ_CST);
     if (view->entry == SIRQ_ENTRY_IRQ_EXIT && host->irq_enable != NULL)
         host->irq_enable(cpu, view->pass);
     sirq_charge(cpu, SIRQ_COST_PASS, 1);
@@ -284,23 +289,38 @@ static void run_end(struct sirq_cpu *cpu, struct sirq_ctx *ctx, const struct sir
     cpu->bh_depth = 0;
 }
 
+/* Take what the next pass is to run off *pending, the pending vectors; 0 ends the run. */
+static uint32_t take(struct sirq_cpu *cpu, struct sirq_view *view, uint32_t *pending)
+{
+    uint32_t mask;
+
+    *pending = sirq_pending(cpu);
+    if (*pending == 0 || (mask = admit(cpu, view, *pending)) == 0)
+        return 0;
+    SIRQ_COUNT(cpu->stats.deferred, mask != *pending);
+    if (view->pass > 0)
+        flush_wakes(cpu);
+    __atomic_and_fetch(&cpu->word, ~(uint64_t)mask, __ATOMIC_SEQ_CST);
+    return mask;
+}
+
 /*
- * One run.  The caller owns the CPU's bottom halves and has none when this returns.  Each
+ * One run.  The caller owns the CPU's bottom halves and has none when this returns; `mask`
+ * is what it has taken off the pending vectors already, for the first pass.  Each
  * turn either runs a pass the policy admits, or ends the run and lets go; when a vector
  * came in between, letting go fails and the policy is asked again.
  */
-static void dispatch(struct sirq_cpu *cpu, struct sirq_ctx *ctx, enum sirq_entry entry)
+static void dispatch(struct sirq_cpu *cpu, struct sirq_ctx *ctx, enum sirq_entry entry,
+                     uint32_t mask)
 {
     struct sirq_view view;
-    uint32_t pending, mask;
+    uint32_t pending;
 
 restart:
     run_begin(cpu, &view, entry);
-    while ((pending = sirq_pending(cpu)) != 0 && (mask = admit(cpu, &view, pending)) != 0) {
-        SIRQ_COUNT(cpu->stats.deferred, mask != pending);
-        if (view.pass > 0)
-            flush_wakes(cpu);
+    while (mask != 0 || (mask = take(cpu, &view, &pending)) != 0) {
         run_pass(cpu, &view, mask);
+        mask = 0;
     }
     run_end(cpu, ctx, &view, pending);
     if (!disown(cpu, ctx, pending))
@@ -324,12 +344,17 @@ void sirq_hardirq_enter(struct sirq_cpu *cpu)
 void sirq_hardirq_exit(struct sirq_cpu *cpu)
 {
     struct sirq_ctx *ctx = this_ctx(cpu);
+    uint32_t pending, mask;
 
     SIRQ_BUG_ON(cpu, ctx->hardirq_depth == 0);
     if (--ctx->hardirq_depth > 0 || sirq_pending(cpu) == 0)
         return;
-    if (own_try(cpu, ctx))
-        dispatch(cpu, ctx, SIRQ_ENTRY_IRQ_EXIT);
+    mask = admitted_unasked(cpu);
+    if (!own_try(cpu, ctx, mask, &pending))
+        return;
+    mask &= pending;
+    SIRQ_COUNT(cpu->stats.deferred, mask != 0 && mask != pending);
+    dispatch(cpu, ctx, SIRQ_ENTRY_IRQ_EXIT, mask);
 }
 
 void sirq_bh_disable(struct sirq_cpu *cpu)
@@ -356,9 +381,36 @@ void sirq_bh_enable(struct sirq_cpu *cpu)
     }
     cpu->bh_depth = 0;
     if (!disown(cpu, ctx, 0))
-        dispatch(cpu, ctx, SIRQ_ENTRY_BH_ENABLE);
+        dispatch(cpu, ctx, SIRQ_ENTRY_BH_ENABLE, 0);
     else
         flush_wakes(cpu);
+}
+
+/*
+ * The question is asked before becoming owner: under a policy that leaves pending work to
+ * ksoftirqd this is all that a receive call pays for each packet of a flood.
+ */
+static bool held_at_the_door(struct sirq_cpu *cpu, uint64_t word)
+{
+    struct sirq_view view = {.cpu = cpu, .entry = SIRQ_ENTRY_BH_ENABLE, .hz = cpu->core->hz};
+
+    if (sirq_word_owner(word) != 0 || policy_of(cpu)->select == NULL)
+        return false;
+    if (admit(cpu, &view, sirq_word_pending(word)) != 0)
+        return false;
+    SIRQ_COUNT(cpu->stats.held, 1);
+    sirq_ksoftirqd_wake(cpu);
+    return true;
+}
+
+void sirq_bh_cycle(struct sirq_cpu *cpu)
+{
+    uint64_t word = word_load(cpu);
+
+    if (word == 0 || held_at_the_door(cpu, word))
+        return;
+    sirq_bh_disable(cpu);
+    sirq_bh_enable(cpu);
 }
 
 /* ---- raise -------------------------------------------------------------------------- */
@@ -381,15 +433,9 @@ void sirq_raise_remote(struct sirq_cpu *cpu, unsigned vec)
     if (!__atomic_load_n(&cpu->online, __ATOMIC_ACQUIRE))
         cpu = sirq_any_online(cpu->core);
     old = __atomic_fetch_or(&cpu->word, SIRQ_BIT(vec), __ATOMIC_SEQ_CST);
-    if ((old & SIRQ_BIT(vec)) == 0)
+    /* An owner cannot let go without seeing the bit, and an interrupt could not run it. */
+    if ((old & SIRQ_BIT(vec)) == 0 && sirq_word_owner(old) == 0)
         cpu->core->host->kick(cpu);
-}
-
-void sirq_tick(struct sirq_cpu *cpu)
-{
-    SIRQ_BUG_ON(cpu, this_ctx(cpu)->hardirq_depth == 0);
-    if (cpu->timers != NULL && sirq_timer_next(cpu) <= sirq_jiffies(cpu))
-        sirq_raise(cpu, SIRQ_TIMER);
 }
 
 /* ---- ksoftirqd ---------------------------------------------------------------------- */
@@ -408,7 +454,7 @@ bool sirq_ksoftirqd_run(struct sirq_cpu *cpu)
     if (sirq_pending(cpu) == 0)
         return false;
     sirq_own_local(cpu, ctx);
-    dispatch(cpu, ctx, SIRQ_ENTRY_KSOFTIRQD);
+    dispatch(cpu, ctx, SIRQ_ENTRY_KSOFTIRQD, 0);
     return sirq_pending(cpu) != 0;
 }
 

@@ -276,3 +276,10 @@ void sirq_timer_migrate_local(struct sirq_cpu *from, struct sirq_cpu *to)
     }
     wheel_publish_next(base);
 }
+
+void sirq_tick(struct sirq_cpu *cpu)
+{
+    SIRQ_BUG_ON(cpu, !sirq_in_hardirq(cpu));
+    if (cpu->timers != NULL && sirq_timer_next(cpu) <= sirq_jiffies(cpu))
+        sirq_raise(cpu, SIRQ_TIMER);
+}

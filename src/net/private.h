@@ -53,7 +53,6 @@ struct sirq_socket {
     uint16_t port;
     struct sirq_addr *bound; /* null: any */
     size_t bytes;            /* of memory, for sirq_net_memory() */
-    uint64_t received;       /* __atomic: several threads */
     struct sirq_wq wq;
     struct sirq_ring queue;
     struct sirq_feed feed[]; /* one per CPU, then the slots of the queue */

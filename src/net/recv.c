@@ -2,11 +2,11 @@
 /*
  * recv.c - the receiver's side of a socket.
  *
- * Each attempt to take packets is one bottom-half section, whatever the number it takes,
- * as in the kernel's receive call.  Its end runs what is pending on this CPU, if the policy
+ * Each attempt to take packets passes one bottom-half section, whatever the number it takes,
+ * as the kernel's receive call does.  Its end runs what is pending on this CPU, if the policy
  * says so: a receiver that takes one packet at a time pays for a whole run with each, and
- * under a flood that is the livelock this library is about.  Payload is copied and
- * buffers are given back outside of it.
+ * under a flood that is the livelock this library is about.  The section is empty
+ * (sirq_bh_cycle): the queue needs no protection from softirqs.
  */
 #define SIRQ_NET_INTERNAL
 #include <errno.h>
@@ -26,31 +26,21 @@ static struct sirq_cpu *home_cpu(struct sirq_core *core)
     return cpu != NULL ? cpu : &core->cpus[0];
 }
 
-static bool may_sleep(struct sirq_core *core)
+static bool may_sleep(const struct sirq_core *core, const struct sirq_cpu *cpu)
 {
-    struct sirq_cpu *cpu = core->host->this_cpu(core);
-
-    if (core->host->ctx()->hardirq_depth != 0)
-        return false;
-    return cpu == NULL || (!sirq_in_softirq(cpu) && !sirq_in_hardirq(cpu));
+    return core->host->ctx()->hardirq_depth == 0 && (cpu == NULL || !sirq_in_softirq(cpu));
 }
 
-/*
- * Take up to n packets; their indexes wait in msgs[].len.  With bottom halves off the
- * softirqs of this CPU, which might run on top of us, find the queue at rest; those of
- * other CPUs need not.
- */
-static unsigned take(struct sirq_socket *sock, struct sirq_msg *msgs, unsigned n)
+/* Take up to n packets; their indexes wait in msgs[].len. */
+static unsigned take(struct sirq_socket *sock, struct sirq_cpu *cpu, struct sirq_msg *msgs,
+                     unsigned n)
 {
-    struct sirq_core *core = sock->net->core;
-    struct sirq_cpu *cpu = core->host->this_cpu(core);
+    const struct sirq_host *host = sock->net->core->host;
     uint32_t idx[BATCH], got, wanted;
     unsigned total = 0;
 
-    if (cpu != NULL && core->host->safe_point != NULL)
-        core->host->safe_point(cpu);
-    if (cpu != NULL)
-        sirq_bh_disable(cpu);
+    if (cpu != NULL && host->safe_point != NULL)
+        host->safe_point(cpu);
     do {
         wanted = n - total < BATCH ? n - total : BATCH;
         got = sirq_ring_take(&sock->queue, idx, wanted);
@@ -58,7 +48,7 @@ static unsigned take(struct sirq_socket *sock, struct sirq_msg *msgs, unsigned n
             msgs[total++].len = idx[i];
     } while (got == BATCH && total < n);
     if (cpu != NULL)
-        sirq_bh_enable(cpu);
+        sirq_bh_cycle(cpu);
     return total;
 }
 
@@ -92,7 +82,6 @@ static void copy_out(struct sirq_socket *sock, struct sirq_msg *msgs, unsigned n
             k = 0;
         }
     }
-    __atomic_fetch_add(&sock->received, n, __ATOMIC_RELAXED);
 }
 
 /*
@@ -146,26 +135,39 @@ static int sleep_until_fed(struct sirq_socket *sock, int64_t timeout_ns, uint64_
     return err;
 }
 
+/* Where time is simulated; the thread may have moved when this returns true. */
+static bool recv_charge(struct sirq_core *core, enum sirq_cost cost, uint64_t n)
+{
+    if (__builtin_expect(core->host->charge == NULL, 1))
+        return false;
+    sirq_charge(home_cpu(core), cost, n);
+    return true;
+}
+
 int sirq_recv(struct sirq_socket *sock, struct sirq_msg *msgs, unsigned n, int64_t timeout_ns)
 {
+    struct sirq_cpu *cpu;
     uint64_t deadline = 0;
     unsigned got;
     int err = 0;
 
     if (sock == NULL || msgs == NULL || n == 0 || n > INT_MAX)
         return -EINVAL;
-    if (!may_sleep(sock->net->core))
+    cpu = sock->net->core->host->this_cpu(sock->net->core);
+    if (!may_sleep(sock->net->core, cpu))
         return -EDEADLK;
-    sirq_charge(home_cpu(sock->net->core), SIRQ_COST_RECV_CALL, 1);
-    while ((got = take(sock, msgs, n)) == 0) {
+    if (recv_charge(sock->net->core, SIRQ_COST_RECV_CALL, 1))
+        cpu = sock->net->core->host->this_cpu(sock->net->core);
+    while ((got = take(sock, cpu, msgs, n)) == 0) {
         if (err != 0)
             return err;
         if (timeout_ns != 0)
             err = sleep_until_fed(sock, timeout_ns, &deadline);
         else if (!rearm(sock))
             return -EAGAIN;
+        cpu = sock->net->core->host->this_cpu(sock->net->core); /* it may have moved */
     }
     copy_out(sock, msgs, got);
-    sirq_charge(home_cpu(sock->net->core), SIRQ_COST_RECV_PACKET, got);
+    recv_charge(sock->net->core, SIRQ_COST_RECV_PACKET, got);
     return (int)got;
 }

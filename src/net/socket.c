@@ -134,7 +134,7 @@ int sirq_socket_fd(struct sirq_socket *sock)
 void sirq_socket_stats(const struct sirq_socket *sock, struct sirq_socket_stats *out)
 {
     *out = (struct sirq_socket_stats){
-        .received = READ_COUNT(sock->received),
+        .received = __atomic_load_n(&sock->queue.tail, __ATOMIC_RELAXED),
         .len = sirq_ring_len(&sock->queue),
         .cap = sock->queue.cap,
     };

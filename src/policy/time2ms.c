@@ -11,8 +11,10 @@
 
 bool sirq_restart_time2ms(const struct sirq_view *view)
 {
-    return (int64_t)(view->jiffies - view->start_jiffies) < sirq_max_softirq_time(view) &&
-           !view->need_resched && view->pass < SIRQ_MAX_RESTART;
+    int64_t lasted = (int64_t)(sirq_view_jiffies(view) - sirq_view_start_jiffies(view));
+
+    return lasted < sirq_max_softirq_time(view) && !view->need_resched &&
+           view->pass < SIRQ_MAX_RESTART;
 }
 
 const struct sirq_policy sirq_policy_time2ms = {

@@ -254,8 +254,8 @@ static void ran_hook_is_told_of_every_action_and_sees_a_current_view(void **stat
     assert_int_equal(ran_seen[0].time_ns, 0);
     assert_int_equal(ran_seen[1].vec, SIRQ_NET_RX);
     assert_int_equal(ran_seen[1].time_ns, 2000000);
-    assert_int_equal(ran_view.start_jiffies, 5000);
-    assert_int_equal(ran_view.jiffies, 5002);
+    assert_int_equal(sirq_view_start_jiffies(&ran_view), 5000);
+    assert_int_equal(sirq_view_jiffies(&ran_view), 5002);
     assert_true(ran_view.rt_task);
 }
 
@@ -286,8 +286,8 @@ static void view_of_a_second_pass_holds_what_the_core_knows(void **state)
     assert_int_equal(seen.hz, 1000);
     assert_int_equal(seen.start_ns, 77000000);
     assert_int_equal(seen.now_ns, 79000000);
-    assert_int_equal(seen.start_jiffies, 77);
-    assert_int_equal(seen.jiffies, 79);
+    assert_int_equal(sirq_view_start_jiffies(&seen), 77);
+    assert_int_equal(sirq_view_jiffies(&seen), 79);
     assert_int_equal(cpu0->looped_jiffies, 79);
     assert_true(cpu0->looped_valid);
     assert_false(seen.need_resched);

@@ -14,7 +14,7 @@
 #define SIRQ_FLOOD_PORT 9000u /* of the first receiver; the next ones follow */
 
 struct sirq_stamp {
-    uint64_t seq; /* of the flow, from 1 */
+    uint64_t seq; /* of the flow, from 1; 0: the device's timestamp stands for both */
     uint64_t sent_ns;
 };
 

@@ -11,8 +11,6 @@
 
 #include <time.h>
 
-#define OTHERS_MOST 0.1 /* of the flooded CPU */
-
 static uint64_t thread_cpu_ns(pthread_t thread)
 {
     struct timespec ts;
@@ -129,22 +127,19 @@ static void add_latency(struct sirq_row *row, const struct sirq_receivers *group
     sirq_row_add(row, "us", (double)sirq_hist_quantile(all, 0.99) / 1e3, "latency_p99");
 }
 
-/* Others on the flooded CPU spoil the figures: say so. */
-static void note_others(struct sirq_row *row, const struct sirq_receivers *group,
-                        const struct sirq_sample *begin, const struct sirq_sample *end)
+/* What ran on the flooded CPU beside us. */
+static void add_others(struct sirq_row *row, const struct sirq_receivers *group,
+                       const struct sirq_sample *begin, const struct sirq_sample *end)
 {
     double wall = (double)(end->wall_ns - begin->wall_ns);
     double others = (double)(end->busy_ns - begin->busy_ns);
 
     for (unsigned i = 0; i < group->n; i++)
         others -= (double)(end->cpu_ns[i] - begin->cpu_ns[i]);
-    others -= (double)(end->ksoftirqd_ns - begin->ksoftirqd_ns);
+    if (group->rig->irq_cpu == group->rig->session->cpus.flooded)
+        others -= (double)(end->ksoftirqd_ns - begin->ksoftirqd_ns);
     others -= (double)(end->irq_thread_ns - begin->irq_thread_ns);
-    if (others > OTHERS_MOST * wall)
-        sirq_row_note(row,
-                      "other programs took %.0f %% of CPU %u meanwhile; run it again when they "
-                      "are quiet",
-                      100 * others / wall, group->rig->session->cpus.flooded);
+    sirq_row_add(row, "percent", others > 0 ? 100 * others / wall : 0, "others_cpu");
 }
 
 void sirq_measure_row(struct sirq_row *row, const struct sirq_receivers *group,
@@ -157,5 +152,5 @@ void sirq_measure_row(struct sirq_row *row, const struct sirq_receivers *group,
     add_receivers(row, group, begin, end);
     add_drops(row, &begin->account, &end->account);
     add_latency(row, group);
-    note_others(row, group, begin, end);
+    add_others(row, group, begin, end);
 }

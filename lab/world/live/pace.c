@@ -1,25 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 #include "pace.h"
 
-#define FORGIVE_S 0.1
 #define CATCH_UP 2.0
 
-void sirq_pace_start(struct sirq_pace *pace, double rate, uint64_t now_ns)
+void sirq_pace_start(struct sirq_pace *pace, double rate, double forgive_s, uint64_t now_ns)
 {
-    *pace = (struct sirq_pace){.rate = rate, .last_ns = now_ns};
+    *pace = (struct sirq_pace){.rate = rate, .most = rate * forgive_s, .last_ns = now_ns};
+    if (pace->most < 2)
+        pace->most = 2; /* a slow pace must still be able to owe one */
 }
 
 uint64_t sirq_pace_due(struct sirq_pace *pace, uint64_t now_ns)
 {
     double frames = pace->rate * (double)(now_ns - pace->last_ns) / 1e9;
-    double most = pace->rate * FORGIVE_S;
 
     pace->last_ns = now_ns;
     pace->owed += frames;
-    if (most < 2)
-        most = 2; /* a slow pace must still be able to owe one */
-    if (pace->owed > most)
-        pace->owed = most;
+    if (pace->owed > pace->most)
+        pace->owed = pace->most;
     pace->credit += CATCH_UP * frames;
     if (pace->credit > pace->owed)
         pace->credit = pace->owed;

@@ -35,8 +35,7 @@ struct sirq_wire_ops {
 
     /*
      * The pace of "as fast as it can".  True: the device says how fast that is, offer as
-     * many as it takes.  False: a full ring costs nothing, so the pace is that of making
-     * frames.
+     * many as it takes.  False: a full ring costs nothing, any pace can be offered.
      */
     bool blocks;
 };

@@ -13,7 +13,7 @@
  *
  * The target is an awake registered thread of the CPU, else the one that slept last (the
  * signal interrupts its sleep: that is how an idle CPU takes an interrupt), else
- * ksoftirqd.
+ * ksoftirqd, which is then woken instead, if it sleeps, when vectors are all there is.
  *
  * `kicked` merges kicks: only the one that sets it sends.  The taker clears it before it
  * looks at what it was kicked for, so a later kick sends again.
@@ -208,12 +208,30 @@ void sirq_host_ring_overdue(struct live_cpu *lc)
     ring(lc);
 }
 
+/*
+ * Nobody of the application is on this CPU, ksoftirqd sleeps, and it is for pending vectors
+ * alone: a signal would only be a dearer way to wake it.  A tick or line that becomes due
+ * meanwhile has a kick of its own.  ksoftirqd looks at what is pending after it has said
+ * that it sleeps, so one that is just falling asleep is woken, or finds the vector.
+ */
+static bool ksoftirqd_suffices(struct live_cpu *lc)
+{
+    return __atomic_load_n(&lc->target, __ATOMIC_ACQUIRE) == (uint32_t)lc->ksoftirqd_tid &&
+           !__atomic_load_n(&lc->tick_due, __ATOMIC_ACQUIRE) &&
+           !__atomic_load_n(&lc->rescan, __ATOMIC_ACQUIRE) &&
+           __atomic_load_n(&lc->cpu->ksoftirqd, __ATOMIC_SEQ_CST) == 0;
+}
+
 void sirq_host_kick(struct sirq_cpu *cpu)
 {
     struct live_cpu *lc = live_of(cpu);
 
     if (!__atomic_load_n(&cpu->online, __ATOMIC_SEQ_CST)) {
         sirq_ksoftirqd_wake(cpu); /* given back meanwhile */
+        return;
+    }
+    if (lc->live->delivery == SIRQ_DELIVER_SIGNAL && ksoftirqd_suffices(lc)) {
+        sirq_ksoftirqd_wake(cpu);
         return;
     }
     if (__atomic_exchange_n(&lc->kicked, 1, __ATOMIC_SEQ_CST))

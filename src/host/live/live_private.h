@@ -38,6 +38,7 @@ struct live_thread {
     struct live_cpu *lc;        /* __atomic */
     uint32_t state;             /* __atomic, enum live_thread_state */
     struct sirq_cpu *rt_on;     /* __atomic: counted in its rt_tasks, null: nowhere */
+    uint32_t woken;             /* __atomic: and has not run since */
     bool rt;                    /* __atomic */
     pid_t tid;                  /* __atomic; 0: not to be interrupted */
     bool floating;              /* own use: not pinned, where it may run */
@@ -68,15 +69,16 @@ struct live_cpu {
     pid_t ksoftirqd_tid;    /* __atomic */
     uint32_t own_ksoftirqd; /* __atomic: its thread runs; else another's does its work */
     struct sirq_sched ksoftirqd_sched;
-    uint32_t stop;       /* __atomic */
-    uint32_t target;     /* __atomic: tid that takes this CPU's interrupts */
-    uint32_t kicked;     /* __atomic: an interrupt is under way, see deliver.c */
-    uint32_t tick_due;   /* __atomic */
-    uint32_t rescan;     /* __atomic: look at every line, a signal may have been lost */
-    uint32_t handlers;   /* __atomic: contexts inside take_interrupts() */
-    uint32_t nthreads;   /* __atomic: registered here */
-    uint32_t overdue;    /* __atomic: irq/N takes interrupts though a thread is awake */
-    unsigned unanswered; /* clock thread: ticks that found the last kick not taken */
+    uint32_t stop;        /* __atomic */
+    uint32_t target;      /* __atomic: tid that takes this CPU's interrupts */
+    uint32_t kicked;      /* __atomic: an interrupt is under way, see deliver.c */
+    uint32_t tick_due;    /* __atomic */
+    uint32_t woke_others; /* __atomic: sleepers that are not registered, or several */
+    uint32_t rescan;      /* __atomic: look at every line, a signal may have been lost */
+    uint32_t handlers;    /* __atomic: contexts inside take_interrupts() */
+    uint32_t nthreads;    /* __atomic: registered here */
+    uint32_t overdue;     /* __atomic: irq/N takes interrupts though a thread is awake */
+    unsigned unanswered;  /* clock thread: ticks that found the last kick not taken */
     struct live_note notes[LIVE_NOTES];
     pthread_mutex_t retarget_lock;
     struct sirq_irq *lines[LIVE_MAX_LINES]; /* __atomic */
@@ -144,6 +146,7 @@ void sirq_host_thread_awake(struct live_thread *thread);
 void sirq_host_thread_queued(struct live_thread *thread);
 bool sirq_host_others_runnable(const struct live_cpu *lc);
 bool sirq_host_anyone_awake(const struct live_cpu *lc);
+bool sirq_host_wanted(struct live_cpu *lc);
 void sirq_host_threads_move(struct live_cpu *from, struct live_cpu *to);
 
 /* sched.c */

@@ -85,6 +85,7 @@ void sirq_host_thread_awake(struct live_thread *thread)
 {
     struct live_cpu *lc = thread_lc(thread);
 
+    __atomic_store_n(&thread->woken, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&thread->state, LIVE_AWAKE, __ATOMIC_RELEASE);
     rt_count(thread, true);
     if (__atomic_load_n(&lc->nthreads, __ATOMIC_RELAXED) > 1)
@@ -94,8 +95,10 @@ void sirq_host_thread_awake(struct live_thread *thread)
 /* It was woken and will run: to the policy an RT task counts from here on. */
 void sirq_host_thread_queued(struct live_thread *thread)
 {
-    if (__atomic_load_n(&thread->state, __ATOMIC_ACQUIRE) != LIVE_FREE)
-        rt_count(thread, true);
+    if (__atomic_load_n(&thread->state, __ATOMIC_ACQUIRE) == LIVE_FREE)
+        return;
+    __atomic_store_n(&thread->woken, 1, __ATOMIC_RELAXED);
+    rt_count(thread, true);
 }
 
 static unsigned count_awake(const struct live_cpu *lc)
@@ -116,6 +119,23 @@ bool sirq_host_anyone_awake(const struct live_cpu *lc)
 bool sirq_host_others_runnable(const struct live_cpu *lc)
 {
     return count_awake(lc) + (__atomic_load_n(&lc->cpu->ksoftirqd, __ATOMIC_RELAXED) != 0) > 1;
+}
+
+/* Does, as far as is known, anybody but the caller wait for this CPU? */
+bool sirq_host_wanted(struct live_cpu *lc)
+{
+    const struct sirq_live *live = lc->live;
+
+    if (__atomic_exchange_n(&lc->woke_others, 0, __ATOMIC_RELAXED))
+        return true;
+    for (unsigned i = 0; i < live->max_threads; i++) {
+        const struct live_thread *thread = &live->threads[i];
+
+        if ((awake(thread) || __atomic_load_n(&thread->woken, __ATOMIC_RELAXED)) &&
+            thread_lc(thread) == lc && thread != sirq_host_this_thread)
+            return true;
+    }
+    return false;
 }
 
 /* ---- registration ------------------------------------------------------------------- */

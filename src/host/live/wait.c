@@ -114,10 +114,11 @@ void sirq_host_wake(struct sirq_cpu *cpu, struct sirq_wq *wq)
     uint32_t waiters = __atomic_load_n(&wq->nwaiters, __ATOMIC_SEQ_CST);
     uint64_t one = 1;
 
-    (void)cpu;
     __atomic_add_fetch(&wq->seq, 1, __ATOMIC_SEQ_CST);
     if (sleeper != NULL)
         sirq_host_thread_queued(sleeper);
+    if (sleeper == NULL || waiters > 1)
+        __atomic_store_n(&live_of(cpu)->woke_others, 1, __ATOMIC_RELAXED);
     /* A softirq on top of the only sleeper: it looks again when the handler returns. */
     if (waiters > 1 || (waiters == 1 && (self == NULL || __atomic_load_n(&self->waiting_on,
                                                                          __ATOMIC_RELAXED) != wq)))
@@ -145,12 +146,13 @@ void sirq_host_wake_ksoftirqd(struct sirq_cpu *cpu)
 /*
  * The kernel has already preempted whoever it wanted to; what is left is ksoftirqd's
  * cond_resched(): without it a woken receiver waits until its slice is over, and the two
- * no longer share the CPU in steps of one run (measured in docs/performance.md).
+ * no longer share the CPU in steps of one run (measured in docs/performance.md).  When the
+ * woken thread was let in at once, has run and sleeps again, nobody is waiting.
  */
 void sirq_host_resched(struct sirq_cpu *cpu, enum sirq_entry entry)
 {
     __atomic_store_n(&cpu->need_resched, 0, __ATOMIC_RELAXED);
-    if (entry == SIRQ_ENTRY_KSOFTIRQD)
+    if (entry == SIRQ_ENTRY_KSOFTIRQD && sirq_host_wanted(live_of(cpu)))
         sched_yield();
 }
 

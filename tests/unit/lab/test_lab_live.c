@@ -146,7 +146,7 @@ static void pace_is_exact_over_time_at_every_rate(void **state)
         uint64_t sent = 0, now = 0, step = 700;
         double want;
 
-        sirq_pace_start(&pace, rates[i], 0);
+        sirq_pace_start(&pace, rates[i], 0.1, 0);
         for (unsigned k = 0; k < 3000000; k++, now += step) {
             uint64_t due = sirq_pace_due(&pace, now);
 
@@ -164,7 +164,7 @@ static void pace_catches_up_without_a_burst(void **state)
     uint64_t sent = 0, now = 0;
 
     (void)state;
-    sirq_pace_start(&pace, 1e6, 0);
+    sirq_pace_start(&pace, 1e6, 0.1, 0);
     for (now = 1000; now <= 1000000; now += 1000)
         sirq_pace_sent(&pace, sirq_pace_due(&pace, now)); /* 1 ms of 1 frame each us */
     now += 10000;                                         /* held up for 10 us: 10 frames late */
@@ -186,7 +186,7 @@ static void pace_forgives_what_is_owed_for_long(void **state)
     struct sirq_pace pace;
 
     (void)state;
-    sirq_pace_start(&pace, 1e6, 0);
+    sirq_pace_start(&pace, 1e6, 0.1, 0);
     assert_true(sirq_pace_due(&pace, UINT64_C(60000000000)) <= 100001);
 }
 

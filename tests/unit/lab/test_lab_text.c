@@ -271,8 +271,9 @@ static void csv_is_written_whole_with_published_figures(void **state)
     (void)state;
     assert_true(fd >= 0);
     close(fd);
-    strcpy(row->setup, "1 receiver SCHED_RR 20");
+    snprintf(row->setup, sizeof(row->setup), "1 receiver SCHED_RR 20");
     row->policy = "ksoftirqd";
+    row->comparable = true;
     sirq_row_add(row, "packets/s", 1234567.5, "receiver_rate");
     sirq_row_add(row, "percent", 1, "receiver%u_own_cpu", 3);
     assert_int_equal(sirq_csv_write(path, &results, &err), 0);
@@ -286,6 +287,33 @@ static void csv_is_written_whole_with_published_figures(void **state)
               "udp_flood,1 receiver SCHED_RR 20,live,ksoftirqd,receiver_rate,packets/s,1234567.5,"
               "1700000,5\n"
               "udp_flood,1 receiver SCHED_RR 20,live,ksoftirqd,receiver3_own_cpu,percent,1,,5\n");
+    sirq_results_free(&results);
+}
+
+static void csv_names_the_rate_and_compares_floods_only(void **state)
+{
+    struct sirq_results results = {.experiment = "udp_flood", .world = "live"};
+    struct sirq_row *row = sirq_results_row(&results);
+    char path[] = "/tmp/sirq-csv-XXXXXX", text[512] = "";
+    struct sirq_error err;
+    FILE *file;
+    int fd = mkstemp(path);
+
+    (void)state;
+    assert_true(fd >= 0);
+    close(fd);
+    snprintf(row->setup, sizeof(row->setup), "1 receiver SCHED_OTHER");
+    row->policy = "ksoftirqd";
+    row->wanted_rate = 1000;
+    sirq_row_add(row, "packets/s", 1000, "receiver_rate");
+    assert_int_equal(sirq_csv_write(path, &results, &err), 0);
+    file = fopen(path, "r");
+    assert_non_null(file);
+    assert_true(fread(text, 1, sizeof(text) - 1, file) > 0);
+    fclose(file);
+    unlink(path);
+    assert_non_null(strstr(text, "udp_flood,1 receiver SCHED_OTHER 1000/s,live,ksoftirqd,"
+                                 "receiver_rate,packets/s,1000,,0\n"));
     sirq_results_free(&results);
 }
 
@@ -317,6 +345,7 @@ int main(void)
         cmocka_unit_test(si_has_three_digits),
         cmocka_unit_test(published_before_is_time2ms),
         cmocka_unit_test(csv_is_written_whole_with_published_figures),
+        cmocka_unit_test(csv_names_the_rate_and_compares_floods_only),
         cmocka_unit_test(csv_path_that_cannot_be_written_is_refused),
     };
 
