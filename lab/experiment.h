@@ -94,7 +94,7 @@ struct sirq_experiment {
 };
 
 extern const struct sirq_experiment *const sirq_experiments[]; /* null-terminated */
-extern const struct sirq_experiment sirq_udp_flood;
+extern const struct sirq_experiment sirq_udp_flood, sirq_tcp_rr;
 extern const struct sirq_world sirq_world_live, sirq_world_sim;
 
 /* ---- options: each names the argument and the remedy; 0 or -EINVAL ------------------ */

@@ -119,6 +119,9 @@ struct sirq_host {
     /* Would waking the sleepers of wq take this CPU from whoever it runs?  Null: yes. */
     bool (*wake_preempts)(struct sirq_cpu *cpu, const struct sirq_wq *wq);
 
+    /* A run is not preempted by whom it wakes: sirq_wake() need not put wake-ups off. */
+    bool wake_at_once;
+
     /* Bump wq->seq, wake its sleepers, write its eventfd when armed.  The caller owns the
      * CPU's bottom halves when its run goes on, and nothing when it has ended. */
     void (*wake)(struct sirq_cpu *cpu, struct sirq_wq *wq);

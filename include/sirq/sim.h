@@ -131,6 +131,8 @@ void sirq_sim_spend(struct sirq_sim *sim, uint64_t ns);
 
 void sirq_sim_sleep_until(struct sirq_sim_task *task, uint64_t time_ns);
 void sirq_sim_yield(struct sirq_sim_task *task);
+/* The CPU that the caller runs on; until time passes. */
+struct sirq_cpu *sirq_sim_this_cpu(const struct sirq_sim *sim);
 struct sirq_sim *sirq_sim_of(const struct sirq_sim_task *task);
 
 /* Uniform in 0..n-1, n > 0, of the world's seed.  Any context. */
@@ -183,6 +185,15 @@ struct sirq_sim_source_config {
 };
 int sirq_sim_source(struct sirq_sim_nic *nic, const struct sirq_sim_source_config *config,
                     struct sirq_error *err);
+
+/*
+ * A peer that answers: a frame that arrives at the NIC some time after it was asked for.
+ * Addresses, ports and size of `config` count.  One request at a time.  Any context.
+ */
+struct sirq_sim_flow;
+int sirq_sim_flow_create(struct sirq_sim_nic *nic, const struct sirq_sim_source_config *config,
+                         struct sirq_sim_flow **out, struct sirq_error *err);
+void sirq_sim_flow_request(struct sirq_sim_flow *flow, uint64_t delay_ns);
 
 struct sirq_sim_nic_stats {
     uint64_t arrived; /* frames from the wire */

@@ -120,6 +120,11 @@ void sirq_wake(struct sirq_cpu *cpu, struct sirq_wq *wq)
 {
     const struct sirq_host *host = cpu->core->host;
 
+    if (host->wake_at_once) {
+        host->wake(cpu, wq);
+        __atomic_fetch_add(&cpu->stats.wakes, 1, __ATOMIC_RELAXED);
+        return;
+    }
     if (__atomic_exchange_n(&wq->queued, 1, __ATOMIC_ACQ_REL))
         return;
     if (host->wake_preempts == NULL || host->wake_preempts(cpu, wq))

@@ -38,8 +38,8 @@ static void rx_chunk(struct sirq_cpu *cpu, struct sirq_netdev *dev, uint32_t n)
 
     for (uint32_t i = 0; i < n; i++) {
         uint64_t time;
-        const struct sirq_source *source = sirq_nic_frame(nic, i, &time);
-        enum sirq_drop verdict = sirq_net_rx(cpu, dev, source->frame, source->len, time);
+        const struct sirq_frame *frame = sirq_nic_frame(nic, i, &time);
+        enum sirq_drop verdict = sirq_net_rx(cpu, dev, frame->data, frame->len, time);
 
         queued += verdict == SIRQ_DELIVERED;
         full += verdict == SIRQ_DROP_SOCKET_FULL;

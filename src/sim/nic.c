@@ -42,32 +42,36 @@ static unsigned next_source(const struct sirq_sim_nic *nic, uint64_t *time)
     return first;
 }
 
+static void arrive(struct sirq_sim_nic *nic, const struct sirq_frame *frame, uint64_t time)
+{
+    nic->arrived++;
+    nic->arrival_ever = true;
+    nic->arrival_last = time;
+    if (nic->prod - nic->cons < nic->size)
+        nic->ring[nic->prod++ & (nic->size - 1)] = (struct sirq_slot){.time = time, .frame = frame};
+    else
+        nic->dropped++;
+}
+
 uint32_t sirq_nic_advance(struct sirq_sim_nic *nic)
 {
     uint64_t time, now = nic->sim->now;
     unsigned source = next_source(nic, &time);
 
     while (time <= now) {
-        nic->arrived++;
-        nic->arrival_ever = true;
-        nic->arrival_last = time;
-        if (nic->prod - nic->cons < nic->size)
-            nic->ring[nic->prod++ & (nic->size - 1)] =
-                (struct sirq_slot){.time = time, .source = source};
-        else
-            nic->dropped++;
+        arrive(nic, &nic->source[source]->frame, time);
         source_step(nic->source[source]);
         source = next_source(nic, &time);
     }
     return (uint32_t)(nic->prod - nic->cons);
 }
 
-const struct sirq_source *sirq_nic_frame(const struct sirq_sim_nic *nic, uint32_t i, uint64_t *time)
+const struct sirq_frame *sirq_nic_frame(const struct sirq_sim_nic *nic, uint32_t i, uint64_t *time)
 {
     const struct sirq_slot *slot = &nic->ring[(nic->cons + i) & (nic->size - 1)];
 
     *time = slot->time;
-    return nic->source[slot->source];
+    return slot->frame;
 }
 
 void sirq_nic_consume(struct sirq_sim_nic *nic, uint32_t n)
@@ -128,6 +132,18 @@ void sirq_nic_unmask(struct sirq_sim_nic *nic)
     sirq_nic_arm(nic);
 }
 
+/* The peer's answer is here.  A ring in use has an interrupt or a poll to look at it. */
+static void flow_event(struct sirq_event *event, uint64_t now)
+{
+    struct sirq_sim_flow *flow = SIRQ_CONTAINER(event, struct sirq_sim_flow, event);
+    struct sirq_sim_nic *nic = flow->nic;
+    bool empty = sirq_nic_advance(nic) == 0;
+
+    arrive(nic, &flow->frame, now);
+    if (empty)
+        sirq_nic_arm(nic);
+}
+
 /* ---- life --------------------------------------------------------------------------- */
 
 struct sirq_sim_nic *sirq_nic_new(struct sirq_sim *sim, uint32_t ring_size)
@@ -160,9 +176,30 @@ void sirq_nics_free(struct sirq_sim *sim)
         sim->nics = nic->next;
         for (unsigned i = 0; i < nic->nsources; i++)
             free(nic->source[i]);
+        while (nic->flows != NULL) {
+            struct sirq_sim_flow *flow = nic->flows;
+
+            nic->flows = flow->next;
+            free(flow);
+        }
         free(nic->ring);
         free(nic);
     }
+}
+
+struct sirq_sim_flow *sirq_nic_flow_add(struct sirq_sim_nic *nic)
+{
+    struct sirq_sim_flow *flow = calloc(1, sizeof(*flow));
+
+    if (flow == NULL || sirq_evq_reserve(&nic->sim->evq, 1) != 0) {
+        free(flow);
+        return NULL;
+    }
+    flow->event.fn = flow_event;
+    flow->nic = nic;
+    flow->next = nic->flows;
+    nic->flows = flow;
+    return flow;
 }
 
 int sirq_nic_source_add(struct sirq_sim_nic *nic, struct sirq_source **out)

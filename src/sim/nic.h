@@ -17,18 +17,30 @@
 #define SIM_FRAME_MAX 1514u
 #define SIM_SOURCES 64u
 
+struct sirq_frame {
+    uint32_t len;
+    uint8_t data[SIM_FRAME_MAX];
+};
+
 struct sirq_source {
+    struct sirq_frame frame;
     bool poisson;
     uint64_t rate, interval_ns, interval_rest; /* 1e9 / rate and the remainder */
     uint64_t next, rest, stop;                 /* of the next frame; stop: none from there on */
     struct sirq_rng rng;
-    uint32_t len;
-    uint8_t frame[SIM_FRAME_MAX];
+};
+
+/* One peer's answers: a frame that arrives when it was sent for. */
+struct sirq_sim_flow {
+    struct sirq_frame frame;
+    struct sirq_event event;
+    struct sirq_sim_nic *nic;
+    struct sirq_sim_flow *next; /* of the NIC */
 };
 
 struct sirq_slot {
     uint64_t time;
-    uint32_t source;
+    const struct sirq_frame *frame;
 };
 
 struct sirq_sim_nic {
@@ -48,6 +60,7 @@ struct sirq_sim_nic {
     uint64_t prod, cons;
     struct sirq_source *source[SIM_SOURCES];
     unsigned nsources;
+    struct sirq_sim_flow *flows;
     uint64_t arrived, dropped;
 };
 
@@ -57,12 +70,14 @@ void sirq_nics_free(struct sirq_sim *sim);
 /* 0, -ENOSPC or -ENOMEM; *out is filled in by the caller, next included, then armed. */
 int sirq_nic_source_add(struct sirq_sim_nic *nic, struct sirq_source **out);
 
+/* A flow, or null; the caller fills in its frame. */
+struct sirq_sim_flow *sirq_nic_flow_add(struct sirq_sim_nic *nic);
+
 /* Bring the ring up to date.  Returns how many frames are on it. */
 uint32_t sirq_nic_advance(struct sirq_sim_nic *nic);
 
 /* The i-th frame on the ring, oldest first. */
-const struct sirq_source *sirq_nic_frame(const struct sirq_sim_nic *nic, uint32_t i,
-                                         uint64_t *time);
+const struct sirq_frame *sirq_nic_frame(const struct sirq_sim_nic *nic, uint32_t i, uint64_t *time);
 void sirq_nic_consume(struct sirq_sim_nic *nic, uint32_t n);
 
 void sirq_nic_mask(struct sirq_sim_nic *nic);

@@ -106,6 +106,9 @@ static int open_net(struct rig *rig, struct sirq_error *err)
     const struct sirq_net_config net = {
         .pool_packets = receivers * (unsigned)(rcvbuf / SIRQ_PKT_TRUESIZE) + POOL_SLACK,
         .max_sockets = receivers,
+        .netdev_budget = rig->run->machine->net.netdev_budget,
+        .wake_every_poll = true, /* as Linux does */
+        .poll_until_budget = rig->run->machine->net.poll_until_budget,
     };
     const struct sirq_netdev_config dev = {.device = rig->nic};
     int rc = sirq_net_create(&rig->net, sirq_sim_core(rig->sim), &net);
@@ -127,9 +130,9 @@ static int open_net(struct rig *rig, struct sirq_error *err)
 static int open_source(struct rig *rig, unsigned i, struct sirq_error *err)
 {
     const struct sirq_sim_flood *run = rig->run;
-    double rate = run->flood->rate > 0 ? run->flood->rate : (double)run->machine->traffic.rate;
+    double rate = run->flood->rate > 0 ? run->flood->rate : (double)run->machine->traffic->rate;
     const struct sirq_sim_source_config config = {
-        .arrivals = run->machine->traffic.arrivals,
+        .arrivals = run->machine->traffic->arrivals,
         .rate = rate < run->flood->receivers ? 1 : (uint64_t)rate / run->flood->receivers,
         .dport = (uint16_t)(PORT + i),
         .size = run->options->size,

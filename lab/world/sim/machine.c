@@ -9,7 +9,11 @@
 
 #include <cyaml/cyaml.h>
 
+#include "shipped.h"
+
 #define FILE_MOST ((size_t)1 << 20)
+#define NS_PER_S UINT64_C(1000000000)
+#define RR_MOST 4000u
 
 /* ---- schema --------------------------------------------------------------------------- */
 
@@ -71,6 +75,21 @@ static const cyaml_schema_field_t socket_fields[] = {
     CYAML_FIELD_END,
 };
 
+static const cyaml_schema_field_t net_fields[] = {
+    CYAML_FIELD_BOOL("poll_until_budget", MAY, struct sirq_machine_net, poll_until_budget),
+    CYAML_FIELD_UINT("netdev_budget", MAY, struct sirq_machine_net, netdev_budget),
+    CYAML_FIELD_END,
+};
+
+static const cyaml_schema_field_t rr_fields[] = {
+    CYAML_FIELD_UINT("antagonists", NEEDED, struct sirq_machine_rr, antagonists),
+    CYAML_FIELD_UINT("rtt_ns", NEEDED, struct sirq_machine_rr, rtt_ns),
+    CYAML_FIELD_UINT("rtt_jitter_ns", MAY, struct sirq_machine_rr, rtt_jitter_ns),
+    CYAML_FIELD_UINT("work_ns", NEEDED, struct sirq_machine_rr, work_ns),
+    CYAML_FIELD_UINT("sections", NEEDED, struct sirq_machine_rr, sections),
+    CYAML_FIELD_END,
+};
+
 static const cyaml_schema_field_t run_fields[] = {
     CYAML_FIELD_UINT("seeds", NEEDED, struct sirq_machine_run, seeds),
     CYAML_FIELD_UINT("warmup_ms", NEEDED, struct sirq_machine_run, warmup_ms),
@@ -81,7 +100,10 @@ static const cyaml_schema_field_t top_fields[] = {
     CYAML_FIELD_MAPPING("machine", NEEDED, struct sirq_machine, machine, cpu_fields),
     CYAML_FIELD_MAPPING("costs_ns", NEEDED, struct sirq_machine, costs_ns, cost_fields),
     CYAML_FIELD_MAPPING("nic", NEEDED, struct sirq_machine, nic, nic_fields),
-    CYAML_FIELD_MAPPING("traffic", NEEDED, struct sirq_machine, traffic, traffic_fields),
+    CYAML_FIELD_MAPPING_PTR("traffic", MAY | CYAML_FLAG_POINTER, struct sirq_machine, traffic,
+                            traffic_fields),
+    CYAML_FIELD_MAPPING("net", MAY, struct sirq_machine, net, net_fields),
+    CYAML_FIELD_MAPPING_PTR("rr", MAY | CYAML_FLAG_POINTER, struct sirq_machine, rr, rr_fields),
     CYAML_FIELD_MAPPING("socket", NEEDED, struct sirq_machine, socket, socket_fields),
     CYAML_FIELD_MAPPING("run", NEEDED, struct sirq_machine, run, run_fields),
     CYAML_FIELD_END,
@@ -128,24 +150,40 @@ static int out_of_range(const char *path, const char *key, uint64_t value, uint6
                      (unsigned long long)most);
 }
 
+struct range {
+    const char *key;
+    uint64_t value, least, most;
+};
+
 /* Ranges that the simulator does not check itself. */
 static int check(const struct sirq_machine *m, const char *path, struct sirq_error *err)
 {
-    int rc = out_of_range(path, "machine: cpus", m->machine.cpus, 1, SIRQ_SIM_CPUS, err);
+    static const struct sirq_machine_rr no_rr = {.antagonists = 0, .rtt_ns = 1, .work_ns = 1};
+    const struct sirq_machine_rr *rr = m->rr != NULL ? m->rr : &no_rr;
+    const struct range range[] = {
+        {"machine: cpus", m->machine.cpus, 1, SIRQ_SIM_CPUS},
+        {"machine: hz", m->machine.hz, 1, 100000},
+        {"nic: ring", m->nic.ring, 2, 1u << 20},
+        {"traffic: rate", m->traffic != NULL ? m->traffic->rate : 1, 1, NS_PER_S},
+        {"net: netdev_budget", m->net.netdev_budget, 0, 1000000},
+        {"rr: antagonists", rr->antagonists, 0, RR_MOST},
+        {"rr: rtt_ns", rr->rtt_ns, 1, 10 * NS_PER_S},
+        {"rr: rtt_jitter_ns", rr->rtt_jitter_ns, 0, NS_PER_S},
+        {"rr: work_ns", rr->work_ns, 1, NS_PER_S},
+        {"rr: sections", rr->sections, 0, 1000},
+        {"socket: rcvbuf", m->socket.rcvbuf, 4096, 256u << 20},
+        {"run: seeds", m->run.seeds, 1, SIRQ_MACHINE_SEEDS},
+        {"run: warmup_ms", m->run.warmup_ms, 0, 3600000},
+    };
 
-    if (!rc)
-        rc = out_of_range(path, "machine: hz", m->machine.hz, 1, 100000, err);
-    if (!rc)
-        rc = out_of_range(path, "nic: ring", m->nic.ring, 2, 1u << 20, err);
-    if (!rc)
-        rc = out_of_range(path, "traffic: rate", m->traffic.rate, 1, 1000000000, err);
-    if (!rc)
-        rc = out_of_range(path, "socket: rcvbuf", m->socket.rcvbuf, 4096, 256u << 20, err);
-    if (!rc)
-        rc = out_of_range(path, "run: seeds", m->run.seeds, 1, 1000, err);
-    if (!rc)
-        rc = out_of_range(path, "run: warmup_ms", m->run.warmup_ms, 0, 3600000, err);
-    return rc;
+    for (size_t i = 0; i < sizeof(range) / sizeof(range[0]); i++) {
+        int rc =
+            out_of_range(path, range[i].key, range[i].value, range[i].least, range[i].most, err);
+
+        if (rc)
+            return rc;
+    }
+    return 0;
 }
 
 int sirq_machine_parse(struct sirq_machine **out, const char *path, const char *text, size_t len,
@@ -211,6 +249,20 @@ int sirq_machine_load(struct sirq_machine **out, const char *path, struct sirq_e
     rc = sirq_machine_parse(out, path, text, len, err);
     free(text);
     return rc;
+}
+
+int sirq_machine_shipped(struct sirq_machine **out, const char *experiment, struct sirq_error *err)
+{
+    char name[64];
+
+    snprintf(name, sizeof(name), "%s.yaml", experiment);
+    for (unsigned i = 0; sirq_shipped[i].name; i++) {
+        if (strcmp(sirq_shipped[i].name, name) == 0)
+            return sirq_machine_parse(out, name, sirq_shipped[i].text, strlen(sirq_shipped[i].text),
+                                      err);
+    }
+    return sirq_fail(err, EINVAL, "%s: no machine is shipped for it; give --machine FILE",
+                     experiment);
 }
 
 void sirq_machine_free(struct sirq_machine *machine)

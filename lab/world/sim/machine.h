@@ -10,6 +10,8 @@
 
 #include <sirq/sim.h>
 
+#define SIRQ_MACHINE_SEEDS 1000u /* most */
+
 struct sirq_machine_fair {
     uint64_t latency_ns, min_granularity_ns, wakeup_granularity_ns;
 };
@@ -41,6 +43,19 @@ struct sirq_machine_socket {
     uint64_t rcvbuf; /* bytes */
 };
 
+struct sirq_machine_net {
+    bool poll_until_budget;
+    uint32_t netdev_budget;
+};
+
+/* Request and response: clients with one request under way each. */
+struct sirq_machine_rr {
+    uint32_t antagonists;           /* on all CPUs; the one measured is bound to CPU 0 */
+    uint64_t rtt_ns, rtt_jitter_ns; /* from the request to the answer's arrival */
+    uint64_t work_ns;               /* a client's own, per transaction */
+    uint32_t sections;              /* bottom-half sections it passes, beside the receive */
+};
+
 struct sirq_machine_run {
     uint32_t seeds, warmup_ms;
 };
@@ -49,7 +64,9 @@ struct sirq_machine {
     struct sirq_machine_cpu machine;
     struct sirq_machine_costs costs_ns;
     struct sirq_machine_nic nic;
-    struct sirq_machine_traffic traffic;
+    struct sirq_machine_traffic *traffic; /* null: none given */
+    struct sirq_machine_net net;
+    struct sirq_machine_rr *rr; /* null: none given */
     struct sirq_machine_socket socket;
     struct sirq_machine_run run;
 };
@@ -59,6 +76,8 @@ struct sirq_machine {
 int sirq_machine_load(struct sirq_machine **out, const char *path, struct sirq_error *err);
 int sirq_machine_parse(struct sirq_machine **out, const char *path, const char *text, size_t len,
                        struct sirq_error *err);
+/* The one that is shipped with an experiment. */
+int sirq_machine_shipped(struct sirq_machine **out, const char *experiment, struct sirq_error *err);
 void sirq_machine_free(struct sirq_machine *machine);
 
 /* The simulated machine's configuration, without policy and seed. */

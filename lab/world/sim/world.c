@@ -7,32 +7,16 @@
  * seeds lie apart.  The seconds asked for are those of all seeds together.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "flood.h"
-#include "shipped.h"
 
 struct sirq_session {
     const struct sirq_lab_options *options;
     struct sirq_machine *machine;
     struct sirq_sim_figures *figures; /* one per seed */
 };
-
-static int load_shipped(struct sirq_machine **out, const char *experiment, struct sirq_error *err)
-{
-    char name[64];
-
-    snprintf(name, sizeof(name), "%s.yaml", experiment);
-    for (unsigned i = 0; sirq_shipped[i].name; i++) {
-        if (strcmp(sirq_shipped[i].name, name) == 0)
-            return sirq_machine_parse(out, name, sirq_shipped[i].text, strlen(sirq_shipped[i].text),
-                                      err);
-    }
-    return sirq_fail(err, EINVAL, "%s: no machine is shipped for it; give --machine FILE",
-                     experiment);
-}
 
 static void sim_close(struct sirq_session *session)
 {
@@ -51,7 +35,10 @@ static int sim_open(struct sirq_session **out, const struct sirq_lab_options *op
         return sirq_fail(err, ENOMEM, "out of memory");
     session->options = options;
     rc = options->machine ? sirq_machine_load(&session->machine, options->machine, err)
-                          : load_shipped(&session->machine, options->experiment->name, err);
+                          : sirq_machine_shipped(&session->machine, options->experiment->name, err);
+    if (!rc && !session->machine->traffic)
+        rc = sirq_fail(err, EINVAL, "%s: traffic: is missing; udp-flood needs it",
+                       options->machine ? options->machine : "udp-flood.yaml");
     if (!rc) {
         session->figures = calloc(session->machine->run.seeds, sizeof(*session->figures));
         if (!session->figures)
@@ -99,7 +86,7 @@ struct spread {
 static struct spread spread_of(const struct sirq_session *session, size_t offset)
 {
     unsigned n = session->machine->run.seeds;
-    double value[1000]; /* run: seeds is checked */
+    double value[SIRQ_MACHINE_SEEDS];
 
     for (unsigned i = 0; i < n; i++)
         memcpy(&value[i], (const char *)&session->figures[i] + offset, sizeof(value[i]));

@@ -224,6 +224,7 @@ const struct sirq_host sirq_sim_host = {
     .kick = host_kick,
     .wait = host_wait,
     .wake_preempts = host_wake_preempts,
+    .wake_at_once = true,
     .wake = host_wake,
     .irq_enable = host_irq_enable,
     .irq_disable = host_irq_disable,

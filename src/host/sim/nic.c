@@ -51,11 +51,11 @@ static uint32_t ip_checksum(const uint8_t *header)
     return ~sum & 0xffff;
 }
 
-static void make_frame(struct sirq_source *source, const struct sirq_sim_source_config *config)
+static void make_frame(struct sirq_frame *frame, const struct sirq_sim_source_config *config)
 {
-    uint8_t *eth = source->frame, *ip = eth + ETH_HLEN, *udp = ip + IP_HLEN;
+    uint8_t *eth = frame->data, *ip = eth + ETH_HLEN, *udp = ip + IP_HLEN;
 
-    source->len = config->size;
+    frame->len = config->size;
     put16(eth + 12, 0x0800);
     ip[0] = 0x45;
     put16(ip + 2, config->size - ETH_HLEN);
@@ -69,6 +69,16 @@ static void make_frame(struct sirq_source *source, const struct sirq_sim_source_
     put16(udp + 4, config->size - ETH_HLEN - IP_HLEN);
 }
 
+static int check_frame(const struct sirq_sim_source_config *config, struct sirq_error *err)
+{
+    if (config->size < 60 || config->size > SIM_FRAME_MAX)
+        return sirq_fail(err, EINVAL, "frame: size %u: give 60 to %u bytes", config->size,
+                         SIM_FRAME_MAX);
+    if (config->dport == 0)
+        return sirq_fail(err, EINVAL, "frame: port 0: give 1 to 65535");
+    return 0;
+}
+
 int sirq_sim_source(struct sirq_sim_nic *nic, const struct sirq_sim_source_config *config,
                     struct sirq_error *err)
 {
@@ -78,16 +88,14 @@ int sirq_sim_source(struct sirq_sim_nic *nic, const struct sirq_sim_source_confi
     if (config->rate < 1 || config->rate > NS_PER_S)
         return sirq_fail(err, EINVAL, "source: rate %llu: give 1 to 1000000000 packets/s",
                          (unsigned long long)config->rate);
-    if (config->size < 60 || config->size > SIM_FRAME_MAX)
-        return sirq_fail(err, EINVAL, "source: size %u: give 60 to %u bytes", config->size,
-                         SIM_FRAME_MAX);
-    if (config->dport == 0)
-        return sirq_fail(err, EINVAL, "source: port 0: give 1 to 65535");
+    rc = check_frame(config, err);
+    if (rc != 0)
+        return rc;
     rc = sirq_nic_source_add(nic, &source);
     if (rc != 0)
         return sirq_fail(err, -rc, "source: %s",
                          rc == -ENOSPC ? "too many on one NIC" : "out of memory");
-    make_frame(source, config);
+    make_frame(&source->frame, config);
     source->poisson = config->arrivals == SIRQ_SIM_POISSON;
     source->rate = config->rate;
     source->interval_ns = NS_PER_S / config->rate;
@@ -99,6 +107,30 @@ int sirq_sim_source(struct sirq_sim_nic *nic, const struct sirq_sim_source_confi
         source->next = UINT64_MAX;
     sirq_nic_arm(nic);
     return 0;
+}
+
+int sirq_sim_flow_create(struct sirq_sim_nic *nic, const struct sirq_sim_source_config *config,
+                         struct sirq_sim_flow **out, struct sirq_error *err)
+{
+    struct sirq_sim_flow *flow;
+    int rc = check_frame(config, err);
+
+    if (rc != 0)
+        return rc;
+    flow = sirq_nic_flow_add(nic);
+    if (flow == NULL)
+        return sirq_fail(err, ENOMEM, "flow: out of memory");
+    make_frame(&flow->frame, config);
+    *out = flow;
+    return 0;
+}
+
+void sirq_sim_flow_request(struct sirq_sim_flow *flow, uint64_t delay_ns)
+{
+    struct sirq_sim *sim = flow->nic->sim;
+
+    assert(!sirq_event_queued(&flow->event)); /* one at a time */
+    sirq_evq_add(&sim->evq, &flow->event, sim->now + delay_ns);
 }
 
 void sirq_sim_nic_stats(struct sirq_sim_nic *nic, struct sirq_sim_nic_stats *out)

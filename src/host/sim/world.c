@@ -202,6 +202,7 @@ size_t sirq_sim_memory(const struct sirq_sim *sim)
     for (const struct sirq_sim_nic *nic = sim->nics; nic != NULL; nic = nic->next)
         bytes += sizeof(*nic) + nic->size * sizeof(*nic->ring) +
                  nic->nsources * sizeof(struct sirq_source);
+
     return bytes;
 }
 
@@ -302,6 +303,11 @@ void sirq_sim_sleep_until(struct sirq_sim_task *task, uint64_t time_ns)
 void sirq_sim_yield(struct sirq_sim_task *task)
 {
     sirq_task_yield(task);
+}
+
+struct sirq_cpu *sirq_sim_this_cpu(const struct sirq_sim *sim)
+{
+    return sim->running != NULL ? sim->running->cpu : NULL;
 }
 
 struct sirq_sim *sirq_sim_of(const struct sirq_sim_task *task)

@@ -100,6 +100,7 @@ static void build_net(struct world *world)
         .pool_packets = (unsigned)pick(world, 64, 1024), /* may run out */
         .netdev_budget = (unsigned)pick(world, 1, 600),
         .poll_until_budget = chance(world, 30),
+        .wake_every_poll = chance(world, 50),
     };
 
     MUST(world, sirq_net_create(&world->net, world->core, &config) == 0);
