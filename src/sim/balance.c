@@ -138,10 +138,28 @@ static bool pull_from(struct sirq_vcpu *to, struct sirq_vcpu *from, bool idle)
     return true;
 }
 
+static unsigned least(unsigned a, unsigned b)
+{
+    return a < b ? a : b;
+}
+
+/*
+ * Worth pulling?  An idle CPU takes any waiting task; a busy one goes by averages, and on
+ * the side of leaving things alone: a burst of wake-ups is no load.  (Linux: source_load,
+ * target_load.)
+ */
+static bool imbalanced(const struct sirq_vcpu *from, const struct sirq_vcpu *to, bool idle)
+{
+    unsigned source = least(from->load, 1024 * sirq_vcpu_nr(from));
+    unsigned target = 1024 * sirq_vcpu_nr(to);
+
+    return idle || source >= (target > to->load ? target : to->load) + 2048;
+}
+
 bool sirq_balance_pull(struct sirq_vcpu *vcpu, bool idle)
 {
     struct sirq_sim *sim = vcpu->sim;
-    unsigned words = (sim->ncpus + 63) / 64, tries = 0, wanted = sirq_vcpu_nr(vcpu) + 2;
+    unsigned words = (sim->ncpus + 63) / 64, tries = 0;
 
     for (unsigned i = 0; i < words; i++) {
         unsigned word = (vcpu->id / 64 + i) % words;
@@ -150,7 +168,7 @@ bool sirq_balance_pull(struct sirq_vcpu *vcpu, bool idle)
         for (; bits != 0 && tries < PULL_TRIES; bits &= bits - 1, tries++) {
             struct sirq_vcpu *from = &sim->vcpus[word * 64 + (unsigned)__builtin_ctzll(bits)];
 
-            if (from == vcpu || (!idle && sirq_vcpu_nr(from) < wanted))
+            if (from == vcpu || !imbalanced(from, vcpu, idle))
                 continue;
             if (pull_from(vcpu, from, idle))
                 return true;

@@ -253,6 +253,7 @@ void sirq_sched_tick(struct sirq_vcpu *vcpu)
         sirq_fair_tick(vcpu);
     else if (vcpu->curr->class == SIM_CLASS_RT)
         sirq_rt_tick(vcpu);
+    vcpu->load = (3 * vcpu->load + 1024 * sirq_vcpu_nr(vcpu)) / 4;
     if (sim->ncpus > 1 && sim->now >= vcpu->balance_next_ns) {
         vcpu->balance_next_ns = sim->now + sim->balance_ns;
         sirq_raise(vcpu->cpu, SIRQ_SCHED);

@@ -130,6 +130,7 @@ struct sirq_vcpu {
     struct sirq_rt_rq rt;
     uint64_t irq_ns; /* not the tasks' time under IRQ time accounting */
     uint64_t balance_next_ns;
+    uint32_t load; /* runnable tasks * 1024, averaged over a few ticks */
 
     struct sirq_event tick_event, kick_event, resched_event;
     struct sirq_vline tick_line, kick_line, resched_line;

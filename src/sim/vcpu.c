@@ -192,6 +192,7 @@ static void tick_event(struct sirq_event *event, uint64_t now)
 
         vcpu->tick_stopped = timer > jiffy + 1;
         vcpu->tick_timer = timer;
+        vcpu->load = 0;
         if (timer == UINT64_MAX)
             return;
         if (timer > jiffy + 1)
