@@ -16,37 +16,34 @@
 #include "table.h"
 #include "world/sim/rr.h"
 
-#define DEFAULT_SECONDS 100.0 /* of all seeds together */
+#define DEFAULT_SECONDS 50.0 /* of all seeds together */
 
 static const unsigned rates_hz[] = {1000, 100};
 static const struct sirq_world *const worlds[] = {&sirq_world_sim, NULL};
 
+enum { P50, P90, P99, MEAN, STDDEV, MIN, MAX, RT, SAMPLES, THROUGHPUT, LONGEST, NMETRICS };
+
 static const struct {
     const char *name, *unit, *title;
-    size_t at;
-} metrics[] = {
-#define METRIC(name, unit, title, field)                               \
-    {                                                                  \
-        name, unit, title, offsetof(struct sirq_sim_rr_figures, field) \
-    }
-    METRIC("p50_latency", "us", "p50 us", p50),
-    METRIC("p90_latency", "us", "p90 us", p90),
-    METRIC("p99_latency", "us", "p99 us", p99),
-    METRIC("mean_latency", "us", "mean us", mean),
-    METRIC("stddev_latency", "us", "sd us", stddev),
-    METRIC("min_latency", "us", "min us", min),
-    METRIC("max_latency", "us", "max us", max),
-    METRIC("rt_latency", "us", "rt us", rt_latency),
-    METRIC("throughput", "transactions/s", "all trans/s", throughput),
-    METRIC("longest_run", "ms", "longest run ms", longest_run_ms),
-#undef METRIC
+} metrics[NMETRICS] = {
+    [P50] = {"p50_latency", "us", "p50 us"},
+    [P90] = {"p90_latency", "us", "p90 us"},
+    [P99] = {"p99_latency", "us", "p99 us"},
+    [MEAN] = {"mean_latency", "us", "mean us"},
+    [STDDEV] = {"stddev_latency", "us", "sd us"},
+    [MIN] = {"min_latency", "us", "min us"},
+    [MAX] = {"max_latency", "us", "max us"},
+    [RT] = {"rt_latency", "us", "rt us"},
+    [SAMPLES] = {"transactions", "transactions", "samples"},
+    [THROUGHPUT] = {"throughput", "transactions/s", "all/s"},
+    [LONGEST] = {"longest_run", "ms", "longest run ms"},
 };
-#define NMETRICS (sizeof(metrics) / sizeof(metrics[0]))
 
 struct tcp_rr {
     const struct sirq_lab_options *options;
     struct sirq_machine *machine;
     struct sirq_sim_rr_figures *figures; /* one per seed */
+    struct sirq_sim_rr_pool pool;        /* of all seeds of a row */
     struct sirq_progress progress;
 };
 
@@ -68,6 +65,47 @@ static double median(const struct tcp_rr *rr, size_t at)
     return (value[(n - 1) / 2] + value[n / 2]) / 2;
 }
 
+/* Newton's; the C library's would do as well, but is one more to link. */
+static double square_root(double x)
+{
+    double r = x > 1 ? x : 1;
+
+    for (unsigned i = 0; i < 200; i++)
+        r = (r + x / r) / 2;
+    return r;
+}
+
+static void latencies(const struct sirq_sim_rr_pool *pool, double *value)
+{
+    double n = (double)pool->hist.count, mean, variance;
+
+    value[SAMPLES] = n;
+    if (pool->hist.count == 0)
+        return;
+    mean = pool->sum_ns / n;
+    variance = pool->squares_ns / n - mean * mean;
+    value[P50] = (double)sirq_hist_quantile(&pool->hist, 0.5) / 1e3;
+    value[P90] = (double)sirq_hist_quantile(&pool->hist, 0.9) / 1e3;
+    value[P99] = (double)sirq_hist_quantile(&pool->hist, 0.99) / 1e3;
+    value[MEAN] = mean / 1e3;
+    value[STDDEV] = square_root(variance > 0 ? variance : 0) / 1e3;
+    value[MIN] = (double)pool->min_ns / 1e3;
+    value[MAX] = (double)pool->max_ns / 1e3;
+    value[RT] = pool->seconds * 1e6 / n;
+}
+
+/* A client that got nothing at all has no latency: those figures are left out. */
+static void add_figures(const struct tcp_rr *rr, struct sirq_row *row)
+{
+    double value[NMETRICS] = {0};
+
+    latencies(&rr->pool, value);
+    value[THROUGHPUT] = median(rr, offsetof(struct sirq_sim_rr_figures, throughput));
+    value[LONGEST] = median(rr, offsetof(struct sirq_sim_rr_figures, longest_run_ms));
+    for (unsigned m = value[SAMPLES] > 0 ? 0 : SAMPLES; m < NMETRICS; m++)
+        sirq_row_add(row, metrics[m].unit, value[m], "%s", metrics[m].name);
+}
+
 static int run_row(struct tcp_rr *rr, struct sirq_row *row, const struct sirq_policy *policy,
                    unsigned hz, struct sirq_error *err)
 {
@@ -79,6 +117,7 @@ static int run_row(struct tcp_rr *rr, struct sirq_row *row, const struct sirq_po
              hz);
     row->policy = policy->name;
     row->comparable = true;
+    memset(&rr->pool, 0, sizeof(rr->pool));
     sirq_progress_step(&rr->progress, "%s, %s", row->policy, row->setup);
     for (unsigned i = 0; i < seeds && !rc; i++) {
         const struct sirq_sim_rr run = {
@@ -86,14 +125,15 @@ static int run_row(struct tcp_rr *rr, struct sirq_row *row, const struct sirq_po
             .policy = policy,
             .hz = hz,
             .seed = rr->options->seed + i,
+            .pool = &rr->pool,
             .ns = (uint64_t)(seconds * 1e9) / seeds,
         };
 
         rc = sirq_sim_rr_run(&run, &rr->figures[i], err);
     }
     row->skipped = rc != 0;
-    for (unsigned m = 0; m < NMETRICS && !rc; m++)
-        sirq_row_add(row, metrics[m].unit, median(rr, metrics[m].at), "%s", metrics[m].name);
+    if (!rc)
+        add_figures(rr, row);
     return rc;
 }
 

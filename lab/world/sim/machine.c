@@ -86,7 +86,8 @@ static const cyaml_schema_field_t rr_fields[] = {
     CYAML_FIELD_UINT("rtt_ns", NEEDED, struct sirq_machine_rr, rtt_ns),
     CYAML_FIELD_UINT("rtt_jitter_ns", MAY, struct sirq_machine_rr, rtt_jitter_ns),
     CYAML_FIELD_UINT("work_ns", NEEDED, struct sirq_machine_rr, work_ns),
-    CYAML_FIELD_UINT("sections", NEEDED, struct sirq_machine_rr, sections),
+    CYAML_FIELD_UINT("sections_least", NEEDED, struct sirq_machine_rr, sections_least),
+    CYAML_FIELD_UINT("sections_most", NEEDED, struct sirq_machine_rr, sections_most),
     CYAML_FIELD_END,
 };
 
@@ -170,7 +171,8 @@ static int check(const struct sirq_machine *m, const char *path, struct sirq_err
         {"rr: rtt_ns", rr->rtt_ns, 1, 10 * NS_PER_S},
         {"rr: rtt_jitter_ns", rr->rtt_jitter_ns, 0, NS_PER_S},
         {"rr: work_ns", rr->work_ns, 1, NS_PER_S},
-        {"rr: sections", rr->sections, 0, 1000},
+        {"rr: sections_least", rr->sections_least, 0, 1000},
+        {"rr: sections_most", rr->sections_most, rr->sections_least, 1000},
         {"socket: rcvbuf", m->socket.rcvbuf, 4096, 256u << 20},
         {"run: seeds", m->run.seeds, 1, SIRQ_MACHINE_SEEDS},
         {"run: warmup_ms", m->run.warmup_ms, 0, 3600000},

@@ -53,7 +53,8 @@ struct sirq_machine_rr {
     uint32_t antagonists;           /* on all CPUs; the one measured is bound to CPU 0 */
     uint64_t rtt_ns, rtt_jitter_ns; /* from the request to the answer's arrival */
     uint64_t work_ns;               /* a client's own, per transaction */
-    uint32_t sections;              /* bottom-half sections it passes, beside the receive */
+    /* Bottom-half sections it passes, beside the receive: the lesser of two draws from here. */
+    uint32_t sections_least, sections_most;
 };
 
 struct sirq_machine_run {

@@ -14,7 +14,6 @@
 #include <string.h>
 
 #include "experiment.h"
-#include "hist.h"
 
 #define PORT 20000u
 #define POOL_SLACK 1024u
@@ -39,9 +38,6 @@ struct rig {
     struct client *client; /* [0] is measured */
     unsigned nclients, nsocks;
     bool attached, measuring, quit;
-    struct sirq_hist hist; /* of client 0, ns */
-    double sum, squares;
-    uint64_t min, max;
 };
 
 /* Part of the client's work, with the bottom-half sections that it passes on the way. */
@@ -58,15 +54,25 @@ static void work(struct rig *rig, unsigned sections, uint64_t ns)
     sirq_sim_spend(rig->sim, ns / (sections + 1));
 }
 
-static void record(struct rig *rig, uint64_t ns)
+static void record(struct sirq_sim_rr_pool *pool, uint64_t ns)
 {
-    sirq_hist_add(&rig->hist, ns);
-    rig->sum += (double)ns;
-    rig->squares += (double)ns * (double)ns;
-    if (ns < rig->min)
-        rig->min = ns;
-    if (ns > rig->max)
-        rig->max = ns;
+    sirq_hist_add(&pool->hist, ns);
+    pool->sum_ns += (double)ns;
+    pool->squares_ns += (double)ns * (double)ns;
+    if (pool->hist.count == 1 || ns < pool->min_ns)
+        pool->min_ns = ns;
+    if (ns > pool->max_ns)
+        pool->max_ns = ns;
+}
+
+/* Few sections more often than many. */
+static unsigned draw_sections(struct rig *rig)
+{
+    const struct sirq_machine_rr *rr = rig->run->machine->rr;
+    uint64_t n = (uint64_t)rr->sections_most - rr->sections_least + 1;
+    uint64_t a = sirq_sim_random(rig->sim, n), b = sirq_sim_random(rig->sim, n);
+
+    return rr->sections_least + (unsigned)(a < b ? a : b);
 }
 
 static void client_main(struct sirq_sim_task *task, void *arg)
@@ -80,16 +86,17 @@ static void client_main(struct sirq_sim_task *task, void *arg)
     while (!rig->quit) {
         struct sirq_msg msg = {.buf = buf, .size = sizeof(buf)};
         uint64_t start = sirq_sim_now_ns(rig->sim);
+        unsigned sections = draw_sections(rig);
 
-        work(rig, rr->sections / 2, rr->work_ns / 2);
+        work(rig, sections / 2, rr->work_ns / 2);
         sirq_sim_flow_request(self->flow,
                               rr->rtt_ns + sirq_sim_random(rig->sim, rr->rtt_jitter_ns + 1));
         if (sirq_recv(self->sock, &msg, 1, RECV_NS) != 1)
             break; /* lost at the NIC: the ring is made too small */
-        work(rig, rr->sections - rr->sections / 2, rr->work_ns / 2);
+        work(rig, sections - sections / 2, rr->work_ns / 2);
         self->transactions++;
         if (self == rig->client && rig->measuring)
-            record(rig, sirq_sim_now_ns(rig->sim) - start);
+            record(rig->run->pool, sirq_sim_now_ns(rig->sim) - start);
     }
     self->done = true;
 }
@@ -223,35 +230,13 @@ static uint64_t transactions(const struct rig *rig)
     return sum;
 }
 
-/* Newton's; the C library's would do as well, but is one more to link. */
-static double square_root(double x)
-{
-    double r = x > 1 ? x : 1;
-
-    for (unsigned i = 0; i < 200; i++)
-        r = (r + x / r) / 2;
-    return r;
-}
-
 static void conclude(const struct rig *rig, uint64_t before, struct sirq_sim_rr_figures *out)
 {
-    double n = (double)rig->hist.count, seconds = (double)rig->run->ns / 1e9, mean, variance;
+    double seconds = (double)rig->run->ns / 1e9;
 
-    *out = (struct sirq_sim_rr_figures){.transactions = n};
+    rig->run->pool->seconds += seconds;
     out->throughput = (double)(transactions(rig) - before) / seconds;
     out->longest_run_ms = (double)sirq_sim_core(rig->sim)->cpus[0].stats.longest_run_ns / 1e6;
-    if (rig->hist.count == 0)
-        return;
-    mean = rig->sum / n;
-    variance = rig->squares / n - mean * mean;
-    out->rt_latency = seconds * 1e6 / n;
-    out->mean = mean / 1e3;
-    out->stddev = square_root(variance > 0 ? variance : 0) / 1e3;
-    out->min = (double)rig->min / 1e3;
-    out->max = (double)rig->max / 1e3;
-    out->p50 = (double)sirq_hist_quantile(&rig->hist, 0.5) / 1e3;
-    out->p90 = (double)sirq_hist_quantile(&rig->hist, 0.9) / 1e3;
-    out->p99 = (double)sirq_hist_quantile(&rig->hist, 0.99) / 1e3;
 }
 
 static int measure(struct rig *rig, struct sirq_sim_rr_figures *out)
@@ -259,7 +244,6 @@ static int measure(struct rig *rig, struct sirq_sim_rr_figures *out)
     int rc = pass_time(rig, (uint64_t)rig->run->machine->run.warmup_ms * 1000000);
     uint64_t before = transactions(rig);
 
-    rig->min = UINT64_MAX;
     rig->measuring = true;
     if (!rc)
         rc = pass_time(rig, rig->run->ns);
