@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <sirq/sirq.h>
 
-#define TRY(call)                                                                                  \
-    if ((call) != 0)                                                                               \
-        return fprintf(stderr, "udp_count: %s: %s\n", #call, err.text), 1
+#define TRY(call)    \
+    if ((call) != 0) \
+    return fprintf(stderr, "udp_count: %s: %s\n", #call, err.text), 1
 
 int main(int argc, char **argv)
 {

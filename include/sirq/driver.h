@@ -98,8 +98,8 @@ struct sirq_netdev {
  * filled.  The interrupt handler and NAPI poll are the generic ones of src/net/netdev.c.
  */
 int sirq_netdev_open(struct sirq_netdev *dev, struct sirq_net *net,
-                     const struct sirq_driver *driver,
-                     const struct sirq_netdev_config *config, struct sirq_error *err);
+                     const struct sirq_driver *driver, const struct sirq_netdev_config *config,
+                     struct sirq_error *err);
 void sirq_netdev_close(struct sirq_netdev *dev);
 void sirq_netdev_stats(const struct sirq_netdev *dev, struct sirq_netdev_stats *out);
 

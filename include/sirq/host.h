@@ -45,8 +45,8 @@ struct sirq_irq {
     void (*handler)(struct sirq_cpu *cpu, void *data); /* hardirq context, must be quick */
     bool (*pending)(void *data); /* would the device interrupt now?  for polling; no syscall */
     void *data;
-    struct sirq_cpu *cpu;   /* where it is delivered; host writes */
-    void *host;             /* the host's own */
+    struct sirq_cpu *cpu; /* where it is delivered; host writes */
+    void *host;           /* the host's own */
 };
 
 /*

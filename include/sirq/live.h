@@ -42,14 +42,14 @@ struct sirq_live;
 enum sirq_delivery { SIRQ_DELIVER_SIGNAL, SIRQ_DELIVER_THREAD, SIRQ_DELIVER_POLL };
 
 struct sirq_live_config {
-    const cpu_set_t *cpus;        /* null: the first CPU of the affinity mask */
-    unsigned hz;                  /* 0: 250 */
+    const cpu_set_t *cpus; /* null: the first CPU of the affinity mask */
+    unsigned hz;           /* 0: 250 */
     enum sirq_delivery delivery;
     const struct sirq_policy *policy; /* null: the default */
     struct sirq_sched ksoftirqd;
-    int signo;                    /* 0: SIGRTMIN + 3 */
-    unsigned max_threads;         /* registered at once; 0: 64, at most 1024 */
-    uint64_t stall_ns;            /* watchdog bound; 0: one second */
+    int signo;            /* 0: SIGRTMIN + 3 */
+    unsigned max_threads; /* registered at once; 0: 64, at most 1024 */
+    uint64_t stall_ns;    /* watchdog bound; 0: one second */
     void (*report)(void *arg, unsigned cpu, const char *what, uint64_t value); /* may be null;
                                      called from the clock thread or sirq_live_stop() */
     void *report_arg;

@@ -23,24 +23,24 @@ extern "C" {
 /* ---- drop reasons ------------------------------------------------------------------ */
 
 /* X(symbol, name, meaning) */
-#define SIRQ_DROPS(X)                                                                      \
-    X(ETH_SHORT, "eth_short", "frame shorter than an Ethernet header")                     \
-    X(ETH_TYPE, "eth_type", "no protocol handles this EtherType")                          \
-    X(IP_SHORT, "ip_short", "frame ends inside the IPv4 header")                           \
-    X(IP_VERSION, "ip_version", "version is not 4")                                        \
-    X(IP_IHL, "ip_ihl", "header length below 20 or beyond the frame")                      \
-    X(IP_LEN, "ip_len", "total length below the header's or beyond the frame")             \
-    X(IP_CSUM, "ip_csum", "header checksum wrong")                                         \
-    X(IP_FRAG, "ip_frag", "fragment (not reassembled)")                                    \
-    X(IP_SRC, "ip_src", "source address is multicast or broadcast")                        \
-    X(IP_DST, "ip_dst", "not for a bound address")                                         \
-    X(IP_PROTO, "ip_proto", "no handler for this protocol")                                \
-    X(UDP_SHORT, "udp_short", "packet ends inside the UDP header")                         \
-    X(UDP_LEN, "udp_len", "UDP length below 8 or beyond the packet")                       \
-    X(UDP_CSUM, "udp_csum", "UDP checksum wrong")                                          \
-    X(UDP_PORT, "udp_port", "no socket on this port")                                      \
-    X(SOCKET_FULL, "socket_full", "socket queue at its byte cap")                          \
-    X(NO_BUFFER, "no_buffer", "packet pool empty")                                         \
+#define SIRQ_DROPS(X)                                                          \
+    X(ETH_SHORT, "eth_short", "frame shorter than an Ethernet header")         \
+    X(ETH_TYPE, "eth_type", "no protocol handles this EtherType")              \
+    X(IP_SHORT, "ip_short", "frame ends inside the IPv4 header")               \
+    X(IP_VERSION, "ip_version", "version is not 4")                            \
+    X(IP_IHL, "ip_ihl", "header length below 20 or beyond the frame")          \
+    X(IP_LEN, "ip_len", "total length below the header's or beyond the frame") \
+    X(IP_CSUM, "ip_csum", "header checksum wrong")                             \
+    X(IP_FRAG, "ip_frag", "fragment (not reassembled)")                        \
+    X(IP_SRC, "ip_src", "source address is multicast or broadcast")            \
+    X(IP_DST, "ip_dst", "not for a bound address")                             \
+    X(IP_PROTO, "ip_proto", "no handler for this protocol")                    \
+    X(UDP_SHORT, "udp_short", "packet ends inside the UDP header")             \
+    X(UDP_LEN, "udp_len", "UDP length below 8 or beyond the packet")           \
+    X(UDP_CSUM, "udp_csum", "UDP checksum wrong")                              \
+    X(UDP_PORT, "udp_port", "no socket on this port")                          \
+    X(SOCKET_FULL, "socket_full", "socket queue at its byte cap")              \
+    X(NO_BUFFER, "no_buffer", "packet pool empty")                             \
     X(OVERSIZE, "oversize", "payload larger than a pool buffer")
 
 enum sirq_drop {
@@ -59,11 +59,11 @@ struct sirq_net;
 struct sirq_netdev;
 
 struct sirq_net_config {
-    unsigned pool_packets;   /* buffers in the packet pool; 0: 4096, at most 1 << 20 */
-    unsigned max_sockets;    /* 0: 64, at most 4096 */
-    unsigned netdev_budget;  /* packets per net_rx_action; 0: 300 */
+    unsigned pool_packets;          /* buffers in the packet pool; 0: 4096, at most 1 << 20 */
+    unsigned max_sockets;           /* 0: 64, at most 4096 */
+    unsigned netdev_budget;         /* packets per net_rx_action; 0: 300 */
     unsigned netdev_budget_jiffies; /* its time limit; 0: 2 */
-    bool poll_until_budget;  /* Linux before 3.19: go round the poll list until the budget is
+    bool poll_until_budget;         /* Linux before 3.19: go round the poll list until the budget is
                                 spent, instead of one visit to each instance */
     bool wake_every_poll; /* consumers are woken after each poll, also when more packets wait:
                              as in Linux, where it has to be compared with that */
@@ -95,12 +95,12 @@ void sirq_net_memory(const struct sirq_net *net, size_t bytes[2]);
 
 /* Per-CPU counters of the path.  Writer: NET_RX on that CPU. */
 struct sirq_net_stats {
-    uint64_t frames;                  /* entered sirq_net_rx() */
-    uint64_t verdict[SIRQ_NR_DROPS];  /* [0] delivered, then by enum sirq_drop */
-    uint64_t bytes;                   /* payload bytes delivered */
-    uint64_t polls;                   /* NAPI polls */
-    uint64_t polls_full;              /* polls that used their whole budget */
-    uint64_t time_squeeze;            /* net_rx_action ended by budget or time */
+    uint64_t frames;                 /* entered sirq_net_rx() */
+    uint64_t verdict[SIRQ_NR_DROPS]; /* [0] delivered, then by enum sirq_drop */
+    uint64_t bytes;                  /* payload bytes delivered */
+    uint64_t polls;                  /* NAPI polls */
+    uint64_t polls_full;             /* polls that used their whole budget */
+    uint64_t time_squeeze;           /* net_rx_action ended by budget or time */
 };
 void sirq_net_stats_sum(const struct sirq_net *net, struct sirq_net_stats *out);
 
@@ -157,19 +157,19 @@ void sirq_napi_enable(struct sirq_napi *napi);
 struct sirq_socket;
 
 struct sirq_socket_config {
-    uint32_t addr;  /* IPv4 in network order, 0: any */
-    uint16_t port;  /* host order, 1..65535 */
-    size_t rcvbuf;  /* byte cap of the queue in truesize; 0: 1 MiB, 4 KiB to 256 MiB */
+    uint32_t addr; /* IPv4 in network order, 0: any */
+    uint16_t port; /* host order, 1..65535 */
+    size_t rcvbuf; /* byte cap of the queue in truesize; 0: 1 MiB, 4 KiB to 256 MiB */
 };
 
 /* One datagram.  The caller owns buf; the call fills len and everything below it. */
 struct sirq_msg {
     void *buf;
-    uint32_t size;    /* bytes at buf */
-    uint32_t len;     /* payload length; > size means it was cut */
+    uint32_t size;         /* bytes at buf */
+    uint32_t len;          /* payload length; > size means it was cut */
     uint32_t saddr, daddr; /* network order */
     uint16_t sport, dport; /* host order */
-    uint64_t rx_ns;   /* as given to sirq_net_rx() */
+    uint64_t rx_ns;        /* as given to sirq_net_rx() */
 };
 
 /* Task context.  0, -EINVAL, -EADDRINUSE, -ENOSPC (table full), -ENOMEM, -EMFILE. */

@@ -20,8 +20,8 @@ extern "C" {
 struct sirq_view {
     const struct sirq_cpu *cpu;
     enum sirq_entry entry;
-    uint32_t pending;        /* vectors pending now */
-    unsigned pass;           /* passes completed in this run */
+    uint32_t pending; /* vectors pending now */
+    unsigned pass;    /* passes completed in this run */
     unsigned hz;
     uint64_t start_ns;       /* when this run began; 0 before it does */
     uint64_t now_ns;         /* current to the last pass boundary; 0 before the run */
@@ -29,8 +29,8 @@ struct sirq_view {
     bool looped_valid;       /* ... if it ever did */
     bool need_resched;
     bool ksoftirqd_runnable;
-    bool rt_task;            /* an RT task is running or queued on this CPU */
-    uint32_t queue_fill;     /* fullest consumer queue fed from here, in 1/1000 */
+    bool rt_task;        /* an RT task is running or queued on this CPU */
+    uint32_t queue_fill; /* fullest consumer queue fed from here, in 1/1000 */
 };
 
 /* The same two in jiffies.  A question asked before the run reads the clock only here. */
@@ -54,7 +54,7 @@ struct sirq_ran {
 
 /* A waking real-time task, for place(). */
 struct sirq_task_view {
-    unsigned cpu;          /* where it last ran */
+    unsigned cpu;                 /* where it last ran */
     const uint32_t *softirq_busy; /* per CPU: 1 when a long softirq runs or is pending */
     const uint32_t *rt_tasks;     /* per CPU: RT tasks running or queued */
     const uint64_t *allowed;      /* CPU mask, bit per CPU, (ncpus + 63) / 64 words */

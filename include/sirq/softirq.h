@@ -100,11 +100,11 @@ struct sirq_cpu_stats {
     uint64_t time_ns;               /* time in runs, all entries */
     uint64_t entry_ns[SIRQ_NR_ENTRIES];
     uint64_t longest_run_ns;
-    uint64_t wakes;         /* consumers woken through sirq_wake() */
-    uint64_t squeezed;      /* net_rx_action out of budget or time; written by NET_RX */
-    uint64_t stalls;        /* watchdog: pending work stood still; policy was replaced */
-    uint64_t long_runs;     /* watchdog: one run lasted longer than the stall bound */
-    uint64_t hardirqs;      /* interrupts entered; approximate across preempted threads */
+    uint64_t wakes;     /* consumers woken through sirq_wake() */
+    uint64_t squeezed;  /* net_rx_action out of budget or time; written by NET_RX */
+    uint64_t stalls;    /* watchdog: pending work stood still; policy was replaced */
+    uint64_t long_runs; /* watchdog: one run lasted longer than the stall bound */
+    uint64_t hardirqs;  /* interrupts entered; approximate across preempted threads */
     struct sirq_vec_stats vec[SIRQ_NR_VECTORS];
 };
 
@@ -120,24 +120,26 @@ struct sirq_cpu_stats {
 struct sirq_cpu {
     uint64_t word __attribute__((aligned(64))); /* __atomic access only */
     struct sirq_core *core;
-    unsigned id;            /* index in core->cpus */
-    bool online;            /* __atomic; false: given back, remote raises go elsewhere */
-    uint32_t bh_depth;      /* nesting, owner only */
-    bool running;           /* a run is in progress, owner only */
-    uint32_t need_resched;  /* any writer, __atomic */
-    uint32_t ksoftirqd;     /* 1 runnable, 0 asleep; hosts may sleep on it as a futex */
-    uint32_t queue_fill;    /* fullest consumer queue, 1/1000; owner writes (packet path) */
-    uint32_t rt_tasks;      /* RT tasks running or queued here; host writes, __atomic */
-    uint32_t looped_valid;  /* owner only, with looped_jiffies */
-    uint64_t looped_jiffies;/* jiffy in which the loop last went round (Rik van Riel, 2014) */
-    uint64_t run_start_ns;  /* 0 when no run is in progress; watchdog reads */
-    struct sirq_llist wakes;/* consumers to be woken when the run lets go */
-    uint32_t waking;        /* contexts issuing wake-ups without being owner, __atomic */
-    struct sirq_llist tasklets[2]; /* TASKLET, HI: see sirq/tasklet.h */
+    unsigned id;             /* index in core->cpus */
+    bool online;             /* __atomic; false: given back, remote raises go elsewhere */
+    uint32_t bh_depth;       /* nesting, owner only */
+    bool running;            /* a run is in progress, owner only */
+    uint32_t need_resched;   /* any writer, __atomic */
+    uint32_t ksoftirqd;      /* 1 runnable, 0 asleep; hosts may sleep on it as a futex */
+    uint32_t queue_fill;     /* fullest consumer queue, 1/1000; owner writes (packet path) */
+    uint32_t rt_tasks;       /* RT tasks running or queued here; host writes, __atomic */
+    uint32_t looped_valid;   /* owner only, with looped_jiffies */
+    uint64_t looped_jiffies; /* jiffy in which the loop last went round (Rik van Riel, 2014) */
+    uint64_t run_start_ns;   /* 0 when no run is in progress; watchdog reads */
+    struct sirq_llist wakes; /* consumers to be woken when the run lets go */
+    uint32_t waking;         /* contexts issuing wake-ups without being owner, __atomic */
+    struct sirq_llist tasklets[2];  /* TASKLET, HI: see sirq/tasklet.h */
     struct sirq_timer_base *timers; /* see sirq/timer.h; null: no timers */
-    void *net;              /* the packet path's per-CPU data, see sirq/net.h */
-    void (*run_end)(struct sirq_cpu *cpu); /* called by the owner as a run ends; may be null */
-    void *host;             /* the host's own per-CPU data */
+    void *net;                      /* the packet path's per-CPU data, see sirq/net.h */
+    /* Called by the owner as a run ends; may be null.  goes_on: ksoftirqd, which made it, takes
+     * up what is left at once. */
+    void (*run_end)(struct sirq_cpu *cpu, bool goes_on);
+    void *host; /* the host's own per-CPU data */
     uint64_t watch_progress, watch_look_ns, watch_stood_ns, watch_long_start; /* watchdog */
     struct sirq_cpu_stats stats;
 };
@@ -150,8 +152,8 @@ struct sirq_core {
     unsigned ncpus;
     unsigned hz;
     uint64_t tick_ns;
-    uint64_t stall_ns;        /* watchdog bound, default one second */
-    uint32_t threaded_mask;   /* vectors that only ever run in ksoftirqd */
+    uint64_t stall_ns;      /* watchdog bound, default one second */
+    uint32_t threaded_mask; /* vectors that only ever run in ksoftirqd */
     struct {
         sirq_action_fn fn;
         void *data;
@@ -272,6 +274,10 @@ void sirq_force_threaded(struct sirq_core *core, uint32_t mask);
  * with the wake-ups that one asked for.  Task context.
  */
 void sirq_synchronize(struct sirq_core *core);
+
+/* The same, and on the way fn(cpu, data) as the owner of each CPU's bottom halves in turn. */
+void sirq_synchronize_call(struct sirq_core *core, void (*fn)(struct sirq_cpu *cpu, void *data),
+                           void *data);
 
 /* Host clock of `cpu`, ns; and the same in jiffies. */
 uint64_t sirq_now_ns(const struct sirq_cpu *cpu);

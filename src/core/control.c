@@ -95,3 +95,42 @@ bool sirq_in_hardirq(const struct sirq_cpu *cpu)
 {
     return cpu->core->host->ctx()->hardirq_depth > 0;
 }
+
+/* ---- waiting for others ------------------------------------------------------------- */
+
+/*
+ * Taking each CPU's bottom halves once waits for every section that was open before.  Its
+ * wake-ups may be issued after it let go: wait for those too, the list first (a wake-up in
+ * neither place is over).
+ */
+void sirq_synchronize_call(struct sirq_core *core, void (*fn)(struct sirq_cpu *cpu, void *data),
+                           void *data)
+{
+    for (unsigned i = 0; i < core->ncpus; i++) {
+        struct sirq_cpu *cpu = &core->cpus[i];
+        struct sirq_ctx *ctx = core->host->ctx();
+        bool mine = sirq_in_softirq(cpu);
+
+        if (!mine)
+            sirq_own_local(cpu, ctx);
+        fn(cpu, data);
+        if (mine)
+            continue;
+        sirq_disown_local(cpu, ctx);
+        if (sirq_pending(cpu) != 0)
+            sirq_ksoftirqd_wake(cpu);
+        while (!sirq_llist_empty(&cpu->wakes) || __atomic_load_n(&cpu->waking, __ATOMIC_SEQ_CST))
+            core->host->relax(cpu);
+    }
+}
+
+static void nothing(struct sirq_cpu *cpu, void *data)
+{
+    (void)cpu;
+    (void)data;
+}
+
+void sirq_synchronize(struct sirq_core *core)
+{
+    sirq_synchronize_call(core, nothing, NULL);
+}

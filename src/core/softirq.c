@@ -165,8 +165,9 @@ static void view_update(struct sirq_view *view, uint32_t pending)
     const struct sirq_cpu *cpu = view->cpu;
 
     view->pending = pending;
-    view->looped_jiffies = cpu->looped_jiffies;
-    view->looped_valid = cpu->looped_valid;
+    /* Atomic: sirq_bh_cycle() asks before it is owner. */
+    view->looped_jiffies = __atomic_load_n(&cpu->looped_jiffies, __ATOMIC_RELAXED);
+    view->looped_valid = __atomic_load_n(&cpu->looped_valid, __ATOMIC_RELAXED);
     view->need_resched = __atomic_load_n(&cpu->need_resched, __ATOMIC_RELAXED);
     view->ksoftirqd_runnable = __atomic_load_n(&cpu->ksoftirqd, __ATOMIC_SEQ_CST);
     view->rt_task = __atomic_load_n(&cpu->rt_tasks, __ATOMIC_RELAXED) > 0;
@@ -207,8 +208,8 @@ static uint32_t admit(struct sirq_cpu *cpu, struct sirq_view *view, uint32_t pen
         mask &= policy->select(view);
     if (view->pass == 0 || mask == 0)
         return mask;
-    cpu->looped_jiffies = sirq_view_jiffies(view);
-    cpu->looped_valid = 1;
+    SIRQ_STORE(cpu->looped_jiffies, sirq_view_jiffies(view));
+    SIRQ_STORE(cpu->looped_valid, 1u);
     if (policy->restart != NULL ? policy->restart(view) : view->pass < SIRQ_MAX_RESTART)
         return mask;
     return 0;
@@ -277,7 +278,7 @@ static void run_end(struct sirq_cpu *cpu, struct sirq_ctx *ctx, const struct sir
         host->irq_disable(cpu, view->pass);
     if (view->pass > 0) {
         if (cpu->run_end != NULL)
-            cpu->run_end(cpu);
+            cpu->run_end(cpu, left != 0 && view->entry == SIRQ_ENTRY_KSOFTIRQD);
         SIRQ_COUNT(stats->runs[view->entry], 1);
         SIRQ_COUNT(stats->time_ns, time_ns);
         SIRQ_COUNT(stats->entry_ns[view->entry], time_ns);
@@ -403,7 +404,7 @@ static bool held_at_the_door(struct sirq_cpu *cpu, uint64_t word)
         return false;
     if (admit(cpu, &view, sirq_word_pending(word)) != 0)
         return false;
-    SIRQ_COUNT(cpu->stats.held, 1);
+    SIRQ_COUNT(cpu->stats.held, 1); /* approximate: not the owner */
     sirq_ksoftirqd_wake(cpu);
     return true;
 }
@@ -471,28 +472,4 @@ bool sirq_ksoftirqd_sleep(struct sirq_cpu *cpu)
     /* A raise that saw us runnable left its work to us. */
     __atomic_store_n(&cpu->ksoftirqd, 1, __ATOMIC_SEQ_CST);
     return false;
-}
-
-/* ---- waiting for others ------------------------------------------------------------- */
-
-/*
- * Taking each CPU's bottom halves once waits for every section that was open before.  Its
- * wake-ups may be issued after it let go: wait for those too, the list first (a wake-up in
- * neither place is over).
- */
-void sirq_synchronize(struct sirq_core *core)
-{
-    for (unsigned i = 0; i < core->ncpus; i++) {
-        struct sirq_cpu *cpu = &core->cpus[i];
-        struct sirq_ctx *ctx = this_ctx(cpu);
-
-        if (owns(cpu, ctx))
-            continue;
-        sirq_own_local(cpu, ctx);
-        sirq_disown_local(cpu, ctx);
-        if (sirq_pending(cpu) != 0)
-            sirq_ksoftirqd_wake(cpu);
-        while (!sirq_llist_empty(&cpu->wakes) || __atomic_load_n(&cpu->waking, __ATOMIC_SEQ_CST))
-            core->host->relax(cpu);
-    }
 }

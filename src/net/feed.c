@@ -10,7 +10,8 @@
  * run or the next will poll them, and one wake-up can serve them all.  The socket stays
  * listed, unless its queue is half full: then its receiver has work enough, and the rest of
  * the queue is what it has to arrive in.  Latency is not given away: a poll that emptied
- * the device (less than its budget) wakes at once, and nobody stays listed beyond the run.
+ * the device (less than its budget) wakes at once, and nobody stays listed beyond the run, or
+ * beyond the next one when ksoftirqd makes it without a pause.
  *
  * No lost wake-up: the packet is put on the queue (SEQ_CST), then nwaiters and armed are
  * read (SEQ_CST).  A sleeper writes one of these (SEQ_CST), then looks at the queue
@@ -56,16 +57,37 @@ void sirq_feeds_poll_end(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, bool mor
     __atomic_store_n(&cpu->queue_fill, fullest, __ATOMIC_RELAXED);
 }
 
-/* The run is about to let go of the CPU.  After this no socket is listed here, which is
- * what sirq_socket_close() relies on after sirq_synchronize(). */
-void sirq_feeds_run_end(struct sirq_cpu *cpu)
+/*
+ * The run is about to let go of the CPU.  When ksoftirqd takes up the rest at once, that is no
+ * end to the packets: a socket stays listed for one more run, and no longer, since under a
+ * flood of others its own queue may never be half full.
+ */
+void sirq_feeds_run_end(struct sirq_cpu *cpu, bool goes_on)
 {
     struct sirq_net_cpu *nc = sirq_net_cpu(cpu);
-    struct sirq_feed *feed;
+    struct sirq_feed **link = &nc->feeds, *feed;
 
-    while ((feed = nc->feeds) != NULL) {
-        nc->feeds = feed->next;
+    while ((feed = *link) != NULL) {
+        if (goes_on && !feed->late) {
+            feed->late = true;
+            link = &feed->next;
+            continue;
+        }
+        *link = feed->next;
         feed->listed = false;
         socket_wake(cpu, feed->sock);
     }
+}
+
+/* The socket is about to go: nobody is to be woken for it here. */
+void sirq_feeds_forget(struct sirq_cpu *cpu, void *data)
+{
+    struct sirq_socket *sock = data;
+    struct sirq_feed **link = &sirq_net_cpu(cpu)->feeds;
+
+    for (; *link != NULL; link = &(*link)->next)
+        if ((*link)->sock == sock) {
+            *link = (*link)->next;
+            return;
+        }
 }

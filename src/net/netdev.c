@@ -60,8 +60,7 @@ static bool netdev_pending(void *data)
     const struct sirq_netdev *dev = data;
 
     /* Scheduled means masked: it would not interrupt, however much is waiting. */
-    return __atomic_load_n(&dev->napi.state, __ATOMIC_RELAXED) == 0 &&
-           dev->driver->rx_pending(dev);
+    return __atomic_load_n(&dev->napi.state, __ATOMIC_RELAXED) == 0 && dev->driver->rx_pending(dev);
 }
 
 int sirq_netdev_open(struct sirq_netdev *dev, struct sirq_net *net,

@@ -36,6 +36,7 @@ struct sirq_feed {
     struct sirq_socket *sock;
     bool listed;     /* may have to be woken by this CPU */
     bool touched;    /* met a packet in the present poll */
+    bool late;       /* stayed listed beyond a run already */
     uint64_t queued; /* counters of the socket, this CPU's part */
     uint64_t dropped;
 } __attribute__((aligned(64)));
@@ -102,7 +103,8 @@ void sirq_net_rx_action(struct sirq_cpu *cpu, void *data);
 
 /* feed.c */
 void sirq_feeds_poll_end(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, bool more);
-void sirq_feeds_run_end(struct sirq_cpu *cpu);
+void sirq_feeds_run_end(struct sirq_cpu *cpu, bool goes_on);
+void sirq_feeds_forget(struct sirq_cpu *cpu, void *sock);
 
 /* `feed` met a packet: this CPU owes its socket a look at the end of the poll. */
 static inline void sirq_feed_touch(struct sirq_net_cpu *nc, struct sirq_feed *feed)
@@ -111,6 +113,7 @@ static inline void sirq_feed_touch(struct sirq_net_cpu *nc, struct sirq_feed *fe
     if (feed->listed)
         return;
     feed->listed = true;
+    feed->late = false;
     feed->next = nc->feeds;
     nc->feeds = feed;
 }

@@ -104,7 +104,7 @@ void sirq_socket_close(struct sirq_socket *sock)
     net_lock(net);
     addr = sirq_table_remove_locked(&net->table, sock);
     net_unlock(net);
-    sirq_synchronize(net->core);
+    sirq_synchronize_call(net->core, sirq_feeds_forget, sock);
     assert(__atomic_load_n(&sock->wq.nwaiters, __ATOMIC_RELAXED) == 0);
     queue_drain(sock);
     if (sock->wq.eventfd >= 0)

@@ -3,6 +3,7 @@
  * inline: run everything at once, always.  The receive-livelock baseline (Mogul and
  * Ramakrishnan 1997): under a flood the loop never ends and no thread of the CPU runs.
  */
+#define SIRQ_POLICY_INTERNAL
 #include "policies.h"
 
 static bool restart(const struct sirq_view *view)

@@ -4,6 +4,7 @@
  * ksoftirqd while it is runnable (Eric Dumazet, 2016; source 000).  Linux 4.9 to 6.4.
  * Asked once per run: a run that began may go on when ksoftirqd is woken meanwhile.
  */
+#define SIRQ_POLICY_INTERNAL
 #include "policies.h"
 
 static uint32_t select(const struct sirq_view *view)

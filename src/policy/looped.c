@@ -4,6 +4,7 @@
  * round in this jiffy (Rik van Riel, 2014; source 002).  Only the interrupt exit asks: a
  * receiver's own bottom-half enable still runs everything.
  */
+#define SIRQ_POLICY_INTERNAL
 #include "policies.h"
 
 static uint32_t select(const struct sirq_view *view)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Private to src/policy: one line a policy, and what several of them share. */
+#ifndef SIRQ_POLICY_INTERNAL
+#error "policies.h is private to src/policy"
+#endif
 #ifndef SIRQ_POLICIES_H
 #define SIRQ_POLICIES_H
 

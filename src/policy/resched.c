@@ -4,6 +4,7 @@
  * tests?"): on a CPU given over to softirqs nobody else is to be scheduled, so a run may
  * last for ever; the watchdog reports it.
  */
+#define SIRQ_POLICY_INTERNAL
 #include "policies.h"
 
 static bool restart(const struct sirq_view *view)

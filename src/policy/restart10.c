@@ -3,6 +3,7 @@
  * restart10: up to ten passes, no time limit.  Linux before 3.9.  With actions of up to
  * two ticks a run lasts up to 20 ms at HZ 1000 and 200 ms at HZ 100 (source 003).
  */
+#define SIRQ_POLICY_INTERNAL
 #include "policies.h"
 
 static bool restart(const struct sirq_view *view)

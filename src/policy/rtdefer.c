@@ -7,6 +7,7 @@
  * Placement goes with it: a waking real-time task looks for a CPU without another
  * real-time task and without a long softirq; when there is none it stays where it was.
  */
+#define SIRQ_POLICY_INTERNAL
 #include "policies.h"
 
 #define LONG_VECTORS \

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The one list of policies, in the order of their history. */
+#define SIRQ_POLICY_INTERNAL
 #include "policies.h"
 
 const struct sirq_policy *const sirq_policies[] = {

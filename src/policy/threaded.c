@@ -3,6 +3,7 @@
  * threaded: everything in ksoftirqd, as with forced interrupt threading.  The decision is
  * the scheduler's.
  */
+#define SIRQ_POLICY_INTERNAL
 #include "policies.h"
 
 static uint32_t select(const struct sirq_view *view)

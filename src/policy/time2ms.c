@@ -7,6 +7,7 @@
  * Time is measured in jiffies, as there: at HZ 250 the limit is one jiffy, which ends
  * anywhere between 0 and 4 ms after the start.
  */
+#define SIRQ_POLICY_INTERNAL
 #include "policies.h"
 
 bool sirq_restart_time2ms(const struct sirq_view *view)

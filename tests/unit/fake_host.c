@@ -166,8 +166,9 @@ static void host_bug(const char *expr, const char *file, int line)
     longjmp(current->bug_env, 1);
 }
 
-static void run_end(struct sirq_cpu *cpu)
+static void run_end(struct sirq_cpu *cpu, bool goes_on)
 {
+    (void)goes_on;
     hook(called(FAKE_RUN_END, cpu), FAKE_RUN_END, cpu);
 }
 

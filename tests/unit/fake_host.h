@@ -69,8 +69,8 @@ struct fake {
     unsigned calls_cpu[FAKE_NR_CALLS][FAKE_CPUS];
     bool irqs_off[FAKE_CPUS]; /* irq_disable after irq_enable */
     void (*hook)(struct fake *fake, enum fake_call call, struct sirq_cpu *cpu);
-    uint32_t waiter; /* token of who is in bh_lock: bh_unlock hands over to it */
-    bool in_hook;             /* a hook is not called from within itself */
+    uint32_t waiter;           /* token of who is in bh_lock: bh_unlock hands over to it */
+    bool in_hook;              /* a hook is not called from within itself */
     struct sirq_wq *woken[16]; /* by sirq_host.wake, in order */
     uint32_t woken_owner[16];  /* owner of the CPU at that moment */
     unsigned nwoken;

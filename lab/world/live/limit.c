@@ -3,7 +3,8 @@
  * The one-CPU limit: what one CPU receives when it does, per packet, its share of softirq
  * and one receive call, and nothing else.
  *
- * One thread alternates one NAPI poll of 64 and 64 receives, all through the ordinary path:
+ * One thread alternates one NAPI poll of 64 and 64 receives, with what a receiver does with
+ * each datagram, all through the ordinary path:
  * it schedules a NAPI instance of ours inside a bottom-half section, whose end runs NET_RX,
  * which polls the instance, which takes 64 frames from the device.  Its weight is one more
  * than it ever takes, so it always completes: nothing stays pending, ksoftirqd is never
@@ -66,10 +67,8 @@ static uint64_t limit_round(struct limit *limit)
     sirq_bh_disable(limit->cpu);
     sirq_napi_schedule(limit->cpu, &limit->napi);
     sirq_bh_enable(limit->cpu);
-    for (int i = 0; i < limit->taken && sirq_recv(limit->rig->sock[0], &msg, 1, 0) == 1; i++)
-        got++;
-    /* One writer: a plain addition, published whole. */
-    __atomic_store_n(&limit->receiver.received, limit->receiver.received + got, __ATOMIC_RELAXED);
+    for (; got < (uint64_t)limit->taken && sirq_recv(limit->rig->sock[0], &msg, 1, 0) == 1; got++)
+        sirq_receiver_took(&limit->receiver, &msg, 1);
     return got;
 }
 

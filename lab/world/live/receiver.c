@@ -52,6 +52,16 @@ static void check_datagram(struct sirq_receiver *r, const struct sirq_msg *msg, 
         sirq_hist_add(r->hist, now > stamp.sent_ns ? now - stamp.sent_ns : 0);
 }
 
+void sirq_receiver_took(struct sirq_receiver *r, const struct sirq_msg *msgs, int n)
+{
+    uint64_t now = n > 0 && r->hist ? sirq_lab_now_ns() : 0;
+
+    for (int i = 0; i < n; i++)
+        check_datagram(r, &msgs[i], now);
+    if (n > 0)
+        add(&r->received, (uint64_t)n);
+}
+
 static void receive_loop(struct sirq_receiver *r)
 {
     unsigned batch = r->group->rig->session->options->batch;
@@ -60,13 +70,7 @@ static void receive_loop(struct sirq_receiver *r)
     for (unsigned i = 0; i < batch; i++)
         msgs[i] = (struct sirq_msg){.buf = r->buf + i * SIRQ_FRAME_MAX, .size = SIRQ_FRAME_MAX};
     while (!__atomic_load_n(&r->group->stop, __ATOMIC_RELAXED)) {
-        int n = sirq_recv(r->sock, msgs, batch, LOOK_NS);
-        uint64_t now = n > 0 && r->hist ? sirq_lab_now_ns() : 0;
-
-        for (int i = 0; i < n; i++)
-            check_datagram(r, &msgs[i], now);
-        if (n > 0)
-            add(&r->received, (uint64_t)n);
+        sirq_receiver_took(r, msgs, sirq_recv(r->sock, msgs, batch, LOOK_NS));
         note_edge(r);
     }
 }

@@ -60,6 +60,9 @@ void sirq_receivers_phase(struct sirq_receivers *group, enum sirq_phase phase);
 void sirq_receivers_stop(struct sirq_receivers *group);
 void sirq_receivers_free(struct sirq_receivers *group);
 
+/* What a receiver does with each datagram: check it, count it.  Nothing for n <= 0. */
+void sirq_receiver_took(struct sirq_receiver *r, const struct sirq_msg *msgs, int n);
+
 uint64_t sirq_receiver_count(const struct sirq_receiver *receiver);
 
 #endif

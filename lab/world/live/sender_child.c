@@ -19,8 +19,8 @@
 #define SLEEP_BELOW 20000.0 /* packets/s: above, sleeping between frames would be too late */
 #define WAKE_EARLY_NS 60000u
 #define FASTEST 200e6 /* packets/s: more than a CPU can poll off the ring */
-#define OWED_S 0.1   /* a rate that was asked for is exact over hold-ups up to this */
-#define BURST_S 2e-6 /* look at the ring no more often than this */
+#define OWED_S 0.1    /* a rate that was asked for is exact over hold-ups up to this */
+#define BURST_S 2e-6  /* look at the ring no more often than this */
 
 static struct sirq_wire wire;
 

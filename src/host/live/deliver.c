@@ -109,7 +109,7 @@ static void on_signal(int signo, siginfo_t *info, void *ucontext)
         return; /* came late, after unregistering: the rescan there has seen to it */
     if (thread != NULL)
         __atomic_store_n(&thread->interrupts, thread->interrupts + 1, __ATOMIC_RELAXED);
-    if (signo == SIGIO) /* the kernel's queue of real-time signals was full */
+    if (signo == SIGIO || LIVE_TSAN) /* the kernel's queue of real-time signals was full */
         sirq_host_take_interrupts(lc, LIVE_ALL_LINES);
     else
         sirq_host_take_interrupts(lc, info->si_code > 0 ? info->si_fd : LIVE_NO_LINE);

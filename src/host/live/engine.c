@@ -423,10 +423,11 @@ int sirq_live_ksoftirqd_sched(struct sirq_live *live, unsigned cpu, const struct
         return ret;
     sirq_host_config_lock(live, &before);
     found = sirq_live_cpu(live, cpu);
-    ret = found == NULL
-              ? sirq_fail(err, EINVAL, "cpu %u: not one of the engine's CPUs", cpu)
-              : sirq_host_sched_set(live_of(found)->ksoftirqd_tid, sched, "ksoftirqd", err);
-    if (ret == 0)
+    if (found == NULL)
+        ret = sirq_fail(err, EINVAL, "cpu %u: not one of the engine's CPUs", cpu);
+    else
+        ret = sirq_host_sched_set(live_of(found)->ksoftirqd_tid, sched, "ksoftirqd", err);
+    if (found != NULL && ret == 0)
         live_of(found)->ksoftirqd_sched = *sched;
     sirq_host_config_unlock(live, &before);
     return ret;

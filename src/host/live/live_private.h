@@ -28,6 +28,21 @@
 #define LIVE_ALTSTACK (64u * 1024)
 #define LIVE_NOTES 4u /* reports of one CPU that wait for the clock thread */
 
+/*
+ * ThreadSanitizer keeps a signal back until the thread makes a call that it knows, and of
+ * several with one number keeps one.
+ */
+#if defined(__SANITIZE_THREAD__)
+#define LIVE_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define LIVE_TSAN 1
+#endif
+#endif
+#ifndef LIVE_TSAN
+#define LIVE_TSAN 0
+#endif
+
 struct live_cpu;
 
 enum live_thread_state { LIVE_FREE, LIVE_ASLEEP, LIVE_AWAKE };

@@ -32,8 +32,22 @@ static long futex(uint32_t *word, int op, uint32_t value, const struct timespec 
     return syscall(SYS_futex, word, op | FUTEX_PRIVATE_FLAG, value, timeout, NULL, 0);
 }
 
+/*
+ * ThreadSanitizer runs signal handlers inside the calls it knows, and futex(2) is none: an
+ * endless wait, restarted after each signal, would never let the handler run.  There it is
+ * cut into short ones (they end early like any), and the signals are let in between.
+ */
 long sirq_host_futex_wait(uint32_t *word, uint32_t value, const struct timespec *timeout)
 {
+#if LIVE_TSAN
+    const struct timespec slice = {.tv_nsec = 1000000};
+
+    if (timeout == NULL) {
+        futex(word, FUTEX_WAIT, value, &slice);
+        usleep(1);
+        return 0;
+    }
+#endif
     return futex(word, FUTEX_WAIT, value, timeout) == 0 ? 0 : -errno;
 }
 

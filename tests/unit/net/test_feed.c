@@ -149,6 +149,43 @@ static void deferred_socket_is_woken_when_the_run_ends(void **state)
     assert_int_equal(w->b->wq.seq, 2);
 }
 
+static void deferred_socket_survives_one_run_of_ksoftirqd_and_no_more(void **state)
+{
+    struct world *w = *state;
+
+    sirq_set_policy(&w->h.core, &one_pass_policy);
+    put(w, w->to_a, 64); /* the interrupt's pass; a run of ksoftirqd each: */
+    put(w, w->to_b, 1);
+    put(w, w->to_a, 63);
+    put(w, w->to_a, 2 * 64);
+    interrupt(w);
+    net_host_ksoftirqd(&w->h, 0, 1);
+    assert_int_equal(w->b->wq.seq, 0);
+    assert_true(w->b->feed[0].listed);
+    net_host_ksoftirqd(&w->h, 0, 1); /* nothing for b in here */
+    assert_int_equal(w->b->wq.seq, 1);
+    assert_false(w->b->feed[0].listed);
+}
+
+static void closed_socket_is_forgotten_while_listed(void **state)
+{
+    struct world *w = *state;
+    const struct sirq_socket_config again = {.port = 2000};
+
+    sirq_set_policy(&w->h.core, &one_pass_policy);
+    put(w, w->to_a, 64);
+    put(w, w->to_b, 64);
+    put(w, w->to_a, 64);
+    interrupt(w);
+    net_host_ksoftirqd(&w->h, 0, 1);
+    assert_true(w->b->feed[0].listed);
+    w->b->wq.nwaiters = 0;
+    sirq_socket_close(w->b);
+    net_host_ksoftirqd(&w->h, 0, 8);
+    assert_null(((struct sirq_net_cpu *)w->h.cpu[0].net)->feeds);
+    assert_int_equal(sirq_socket_open(w->h.net, &again, &w->b), 0);
+}
+
 static void queue_fill_is_that_of_the_fullest_socket_fed(void **state)
 {
     struct world *w = *state;
@@ -194,6 +231,8 @@ int main(void)
         TEST(full_poll_defers_while_the_queue_is_below_half),
         TEST(deferred_socket_is_still_listed_in_the_next_poll),
         TEST(deferred_socket_is_woken_when_the_run_ends),
+        TEST(deferred_socket_survives_one_run_of_ksoftirqd_and_no_more),
+        TEST(closed_socket_is_forgotten_while_listed),
         TEST(queue_fill_is_that_of_the_fullest_socket_fed),
         TEST(socket_armed_is_woken_without_sleeper),
     };

@@ -192,7 +192,8 @@ static void queue_holds_exactly_its_cap(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(caps) / sizeof(caps[0]); i++) {
         struct world *w = start(&config);
-        struct sirq_socket *sock = bound(w, 0, FRAME_DPORT, caps[i] * SIRQ_PKT_TRUESIZE + SIRQ_PKT_TRUESIZE - 1);
+        struct sirq_socket *sock =
+            bound(w, 0, FRAME_DPORT, caps[i] * SIRQ_PKT_TRUESIZE + SIRQ_PKT_TRUESIZE - 1);
 
         for (unsigned lap = 0; lap < 3; lap++) {
             for (size_t k = 0; k < caps[i]; k++)

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+/* The engine starts, stops and refuses: nothing is left behind, and every refusal says why. */
+#include "live_env.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const enum sirq_delivery deliveries[] = {SIRQ_DELIVER_SIGNAL, SIRQ_DELIVER_THREAD,
+                                                SIRQ_DELIVER_POLL};
+
+static void own_handler(int signo)
+{
+    (void)signo;
+}
+
+static void start_and_stop_200_times_leaves_nothing(void **state)
+{
+    int signo = SIGRTMIN + 3;
+    struct sigaction mine = {.sa_handler = own_handler}, now;
+    struct env_counts before, after;
+
+    (void)state;
+    sigaction(signo, &mine, NULL);
+    for (unsigned i = 0; i < 3; i++) /* what the C library takes once and keeps */
+        sirq_live_stop(env_start(deliveries[i], env_ncpus));
+    env_count(&before);
+    for (unsigned i = 0; i < 200; i++) {
+        struct sirq_live *live = env_start(deliveries[i % 3], 1 + i % env_ncpus);
+
+        assert_int_equal(sirq_live_thread_register(live, -1, NULL, NULL), 0);
+        sirq_live_thread_unregister(live);
+        sirq_live_stop(live);
+    }
+    env_count(&after);
+    assert_int_equal(after.tasks, before.tasks);
+    assert_int_equal(after.fds, before.fds);
+    if (!ENV_SANITIZER)                             /* whose own memory grows */
+        assert_true(after.maps <= before.maps + 8); /* stacks that the C library keeps */
+    sigaction(signo, NULL, &now);
+    assert_ptr_equal(now.sa_handler, own_handler);
+    sigaction(SIGIO, NULL, &now);
+    assert_ptr_equal(now.sa_handler, SIG_DFL);
+    signal(signo, SIG_DFL);
+}
+
+static void stop_discards_signals_a_thread_has_blocked(void **state)
+{
+    struct sirq_live *live = env_start(SIRQ_DELIVER_SIGNAL, 1);
+    sigset_t ours, before;
+
+    (void)state;
+    sigemptyset(&ours);
+    sigaddset(&ours, SIGRTMIN + 3);
+    pthread_sigmask(SIG_BLOCK, &ours, &before);
+    raise(SIGRTMIN + 3); /* a late kick */
+    sirq_live_stop(live);
+    pthread_sigmask(SIG_SETMASK, &before, NULL); /* would end the process */
+}
+
+/* ---- refusals -------------------------------------------------------------------------- */
+
+/* `config` is refused with `ret`, the text has `word` in it, and nothing is left. */
+static void expect_refusal(const struct sirq_live_config *config, int ret, const char *word)
+{
+    struct env_counts before, after;
+    struct sirq_error err = {{0}};
+    struct sirq_live *live = (void *)1;
+
+    env_count(&before);
+    assert_int_equal(sirq_live_start(&live, config, &err), ret);
+    env_count(&after);
+    assert_null(live);
+    if (strstr(err.text, word) == NULL)
+        fail_msg("\"%s\" does not name %s", err.text, word);
+    assert_int_equal(after.tasks, before.tasks);
+    assert_int_equal(after.fds, before.fds);
+    sirq_live_stop(env_start(SIRQ_DELIVER_SIGNAL, 1)); /* and the next one starts */
+}
+
+static void start_with_cpu_that_is_not_there_is_refused(void **state)
+{
+    struct sirq_live_config config = {0};
+    struct sirq_error err = {{0}};
+    struct sirq_live *live;
+    char word[32];
+    cpu_set_t set;
+    int ret;
+
+    (void)state;
+    CPU_ZERO(&set);
+    config.cpus = &set;
+    expect_refusal(&config, -EINVAL, "cpus");
+    CPU_SET(env_numbers[0], &set);
+    CPU_SET(1000, &set);
+    expect_refusal(&config, -EINVAL, "cpu 1000");
+    if (env_ncpus < 2)
+        return;
+    /* There, but outside of the affinity mask. */
+    snprintf(word, sizeof(word), "cpu %u", env_numbers[1]);
+    CPU_CLR(1000, &set);
+    assert_int_equal(sched_setaffinity(0, sizeof(set), &set), 0);
+    CPU_SET(env_numbers[1], &set);
+    ret = sirq_live_start(&live, &config, &err);
+    assert_int_equal(sched_setaffinity(0, sizeof(set), &set), 0);
+    assert_int_equal(ret, -EINVAL);
+    assert_non_null(strstr(err.text, word));
+    assert_non_null(strstr(err.text, "affinity"));
+}
+
+static void start_with_bad_number_is_refused(void **state)
+{
+    (void)state;
+    expect_refusal(&(struct sirq_live_config){.hz = 100001}, -EINVAL, "hz");
+    expect_refusal(&(struct sirq_live_config){.delivery = 7}, -EINVAL, "delivery");
+    expect_refusal(&(struct sirq_live_config){.max_threads = 1025}, -EINVAL, "max_threads");
+    expect_refusal(&(struct sirq_live_config){.signo = SIGUSR1}, -EINVAL, "signo");
+    expect_refusal(&(struct sirq_live_config){.signo = SIGRTMAX + 1}, -EINVAL, "signo");
+    expect_refusal(&(struct sirq_live_config){.signo = -1}, -EINVAL, "signo");
+    expect_refusal(&(struct sirq_live_config){.ksoftirqd = {.nice = 20}}, -EINVAL, "nice");
+    expect_refusal(&(struct sirq_live_config){.ksoftirqd = {.nice = -21}}, -EINVAL, "nice");
+    expect_refusal(&(struct sirq_live_config){.ksoftirqd = {.priority = 1}}, -EINVAL, "priority");
+    expect_refusal(&(struct sirq_live_config){.ksoftirqd = {.policy = SCHED_FIFO, .priority = 100}},
+                   -EINVAL, "priority");
+    expect_refusal(&(struct sirq_live_config){.ksoftirqd = {.policy = SCHED_RR}}, -EINVAL,
+                   "priority");
+    expect_refusal(&(struct sirq_live_config){.ksoftirqd = {.policy = 77}}, -EINVAL, "class");
+}
+
+static void start_of_second_engine_is_refused(void **state)
+{
+    struct sirq_live *first = env_start(SIRQ_DELIVER_SIGNAL, 1), *second;
+    const struct sirq_live_config config = {0};
+    struct sirq_error err;
+
+    (void)state;
+    assert_int_equal(sirq_live_start(&second, &config, &err), -EBUSY);
+    assert_null(second);
+    assert_non_null(strstr(err.text, "engine"));
+    sirq_live_stop(first);
+}
+
+static void start_without_descriptors_is_refused(void **state)
+{
+    struct rlimit before, none;
+
+    (void)state;
+    getrlimit(RLIMIT_NOFILE, &before);
+    for (unsigned extra = 0; extra < 4; extra++) {
+        const struct sirq_live_config config = {.delivery = SIRQ_DELIVER_THREAD};
+        struct sirq_live *live = NULL;
+        struct sirq_error err = {{0}};
+        int ret;
+
+        none = (struct rlimit){.rlim_cur = 3 + extra, .rlim_max = before.rlim_max};
+        setrlimit(RLIMIT_NOFILE, &none);
+        ret = sirq_live_start(&live, &config, &err);
+        setrlimit(RLIMIT_NOFILE, &before);
+        if (ret == 0) {
+            sirq_live_stop(live);
+            continue;
+        }
+        assert_int_equal(ret, -EMFILE);
+        assert_non_null(strstr(err.text, "irq/"));
+    }
+    sirq_live_stop(env_start(SIRQ_DELIVER_THREAD, 1));
+}
+
+/* ---- as an ordinary user ------------------------------------------------------------------ */
+
+static int unprivileged(void)
+{
+    const struct rlimit none = {0, 0};
+    const struct sirq_sched fifo = {.policy = SCHED_FIFO, .priority = 10};
+    struct sirq_live_config config = {.ksoftirqd = fifo};
+    struct sirq_sched nice = {.nice = -5};
+    struct sirq_live *live;
+    struct sirq_error err = {{0}};
+
+    setrlimit(RLIMIT_RTPRIO, &none);
+    setrlimit(RLIMIT_NICE, &none);
+    if (getuid() == 0 && setuid(65534) != 0)
+        return 10;
+    if (sirq_live_start(&live, &config, &err) != -EPERM || live != NULL ||
+        strstr(err.text, "ksoftirqd") == NULL || strstr(err.text, "CAP_SYS_NICE") == NULL)
+        return 11;
+    config.ksoftirqd = nice;
+    if (sirq_live_start(&live, &config, &err) != -EPERM || strstr(err.text, "nice") == NULL)
+        return 12;
+    config.ksoftirqd = (struct sirq_sched){0};
+    if (sirq_live_start(&live, &config, &err) != 0)
+        return 13;
+    if (sirq_live_thread_register(live, -1, &fifo, &err) != -EPERM ||
+        strstr(err.text, "thread") == NULL || strstr(err.text, "SCHED_FIFO") == NULL)
+        return 14;
+    if (sirq_live_ksoftirqd_sched(live, env_numbers[0], &fifo, &err) != -EPERM)
+        return 15;
+    if (sirq_live_thread_register(live, -1, NULL, &err) != 0)
+        return 16;
+    sirq_live_thread_unregister(live);
+    sirq_live_stop(live);
+    return 0;
+}
+
+static void start_without_permission_names_class_and_remedy(void **state)
+{
+    int status;
+    pid_t pid = fork();
+
+    (void)state;
+    if (pid == 0)
+        _exit(unprivileged());
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+/* ---- the CPU set --------------------------------------------------------------------------- */
+
+static void cpu_set_changes_are_checked(void **state)
+{
+    struct sirq_live *live = env_start(SIRQ_DELIVER_THREAD, 1);
+    const struct sirq_sched sched = {.nice = 1};
+    struct sirq_live_usage usage;
+    struct sirq_error err;
+
+    (void)state;
+    assert_int_equal(sirq_live_cpu_add(live, 1000, &err), -EINVAL);
+    assert_int_equal(sirq_live_cpu_add(live, CPU_SETSIZE, &err), -EINVAL);
+    assert_int_equal(sirq_live_cpu_add(live, env_numbers[0], &err), -EBUSY);
+    assert_int_equal(sirq_live_cpu_remove(live, env_numbers[0], &err), -EBUSY);
+    assert_int_equal(sirq_live_cpu_remove(live, 1000, &err), -EINVAL);
+    assert_int_equal(sirq_live_thread_register(live, 1000, NULL, &err), -EINVAL);
+    assert_int_equal(sirq_live_ksoftirqd_sched(live, 1000, &sched, &err), -EINVAL);
+    assert_int_equal(sirq_live_usage(live, 1000, &usage), -EINVAL);
+    assert_null(sirq_live_cpu(live, 1000));
+    sirq_live_stop(live);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(start_and_stop_200_times_leaves_nothing),
+        cmocka_unit_test(stop_discards_signals_a_thread_has_blocked),
+        cmocka_unit_test(start_with_cpu_that_is_not_there_is_refused),
+        cmocka_unit_test(start_with_bad_number_is_refused),
+        cmocka_unit_test(start_of_second_engine_is_refused),
+        cmocka_unit_test(start_without_descriptors_is_refused),
+        cmocka_unit_test(start_without_permission_names_class_and_remedy),
+        cmocka_unit_test(cpu_set_changes_are_checked),
+    };
+
+    env_init();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
