@@ -53,18 +53,18 @@ struct sirq_irq {
  * What code costs where time is simulated: named classes, whose values belong to the host.
  * X(symbol, name, what one of it covers)
  */
-#define SIRQ_COSTS(X)                                                                      \
-    X(PASS, "pass", "a pass over the pending vectors, without their actions")              \
-    X(NAPI_POLL, "napi_poll", "one visit to a NAPI instance, without its packets")         \
-    X(RX_QUEUED, "rx_queued", "a frame, from the ring onto a socket queue")                \
-    X(RX_FULL, "rx_full", "a frame that finds its socket queue full")                      \
-    X(RX_DROP, "rx_drop", "a frame dropped for any other reason")                          \
-    X(RECV_CALL, "recv_call", "a receive call, without its packets")                       \
-    X(RECV_PACKET, "recv_packet", "taking one packet off a socket")                        \
-    X(IRQ, "irq", "entry, handler and exit of a hard interrupt")                           \
-    X(TICK, "tick", "the scheduler's work in a tick, beside the interrupt")                \
-    X(SWITCH, "switch", "a context switch")                                                \
-    X(WAKE, "wake", "waking one thread")                                                   \
+#define SIRQ_COSTS(X)                                                              \
+    X(PASS, "pass", "a pass over the pending vectors, without their actions")      \
+    X(NAPI_POLL, "napi_poll", "one visit to a NAPI instance, without its packets") \
+    X(RX_QUEUED, "rx_queued", "a frame, from the ring onto a socket queue")        \
+    X(RX_FULL, "rx_full", "a frame that finds its socket queue full")              \
+    X(RX_DROP, "rx_drop", "a frame dropped for any other reason")                  \
+    X(RECV_CALL, "recv_call", "a receive call, without its packets")               \
+    X(RECV_PACKET, "recv_packet", "taking one packet off a socket")                \
+    X(IRQ, "irq", "entry, handler and exit of a hard interrupt")                   \
+    X(TICK, "tick", "the scheduler's work in a tick, beside the interrupt")        \
+    X(SWITCH, "switch", "a context switch")                                        \
+    X(WAKE, "wake", "waking one thread")                                           \
     X(KSOFTIRQD, "ksoftirqd", "one round of ksoftirqd, without its run")
 
 enum sirq_cost {

@@ -47,7 +47,7 @@ struct sirq_sim_config {
     struct sirq_sim_fair fair;
     struct sirq_sched ksoftirqd;
     uint64_t ipi_ns;        /* from a kick to the interrupt; 0: 1 us */
-    uint64_t stall_ns;     /* watchdog bound; 0: one second */
+    uint64_t stall_ns;      /* watchdog bound; 0: one second */
     uint64_t rt_period_ns;  /* RT throttling; 0: one second */
     uint64_t rt_runtime_ns; /* of each period; 0: 95 %; >= the period: no throttling */
     /*
