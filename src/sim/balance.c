@@ -81,6 +81,7 @@ static struct sirq_vcpu *wake_rt(struct sirq_sim_task *task, struct sirq_vcpu *p
     idle = find_idle(task, prev->id);
     if (idle != NULL)
         return idle;
+    assert(task->sim->vcpus != NULL);
     for (unsigned i = 1; i < task->sim->ncpus; i++) {
         struct sirq_vcpu *vcpu = &task->sim->vcpus[(prev->id + i) % task->sim->ncpus];
 

@@ -96,7 +96,7 @@ static void spawn(struct world *world, struct receiver *receivers,
             .name = "receiver",
             .fn = receive,
             .arg = &receivers[i],
-            .cpu = 0,
+            .cpu = config->elsewhere ? 1 : 0,
             .sched = config->sched,
         };
         struct sirq_error err;
@@ -131,6 +131,8 @@ static void measure(struct world *world, const struct flood_config *config,
     sirq_sim_events(world->sim, &events);
     result->events = events.events;
     result->charges = events.charges;
+    result->longest_run_ns = sirq_sim_core(world->sim)->cpus[0].stats.longest_run_ns;
+    result->long_runs = sirq_sim_core(world->sim)->cpus[0].stats.long_runs;
     assert_int_equal(nic.arrived, nic.dropped + nic.taken + nic.waiting);
 }
 

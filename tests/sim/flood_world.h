@@ -16,6 +16,7 @@ struct flood_config {
     unsigned receivers; /* 1..FLOOD_RECEIVERS */
     struct sirq_sched sched;
     unsigned hz, ncpus;
+    bool elsewhere; /* receivers on CPU 1: CPU 0 is dedicated to softirqs */
     uint64_t seed;
     uint64_t ns; /* virtual time */
     bool poisson;
@@ -26,6 +27,7 @@ struct flood_result {
     uint64_t each[FLOOD_RECEIVERS];
     double receiver_cpu[FLOOD_RECEIVERS], ksoftirqd_cpu; /* percent, as the scheduler has it */
     uint64_t digest, events, charges;
+    uint64_t longest_run_ns, long_runs; /* on the CPU of the NIC */
 };
 
 /* Costs of a made-up machine: 450 ns a packet into the socket, 600 ns out of it. */

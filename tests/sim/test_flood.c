@@ -121,6 +121,39 @@ static void flood_guard_moves_drops_to_the_nic(void **state)
     assert_true(results[1].nic_drops > results[0].nic_drops);
 }
 
+/* need_resched alone: where nobody waits for the CPU a run never ends (source 003). */
+static void flood_resched_on_dedicated_cpu_stalls(void **state)
+{
+    struct flood_config config = flood("resched");
+    struct flood_result result, limited;
+
+    (void)state;
+    config.ncpus = 2;
+    config.elsewhere = true;
+    config.ns = 3 * SECOND;
+    run(&config, &result);
+    config.policy = "time2ms";
+    run(&config, &limited);
+    assert_true(result.long_runs > 0); /* the watchdog says so after a second */
+    assert_int_equal(limited.long_runs, 0);
+    assert_true(limited.longest_run_ns < 3000000);
+}
+
+static void flood_time2ms_run_is_bounded(void **state)
+{
+    struct flood_config config = flood("time2ms");
+    struct flood_result fast, slow;
+
+    (void)state;
+    config.ncpus = 2;
+    config.elsewhere = true;
+    run(&config, &fast);
+    config.hz = 100;
+    run(&config, &slow);
+    /* at most ten passes; the limit is 2 ms or a jiffy, whichever is more */
+    assert_true(fast.longest_run_ns < 3000000 && slow.longest_run_ns < 11000000);
+}
+
 static void flood_same_seed_gives_same_run(void **state)
 {
     struct flood_config config = flood("ksoftirqd");
@@ -164,6 +197,8 @@ int main(void)
         cmocka_unit_test(flood_rr_receiver_under_time2ms_gains_nothing),
         cmocka_unit_test(flood_four_receivers_share_evenly),
         cmocka_unit_test(flood_guard_moves_drops_to_the_nic),
+        cmocka_unit_test(flood_resched_on_dedicated_cpu_stalls),
+        cmocka_unit_test(flood_time2ms_run_is_bounded),
         cmocka_unit_test(flood_same_seed_gives_same_run),
         cmocka_unit_test(flood_light_load_receives_all),
     };
