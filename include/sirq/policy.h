@@ -16,24 +16,25 @@
 extern "C" {
 #endif
 
-/* What a policy may look at.  Read-only; valid during the call. */
+/*
+ * What a policy may look at: these fields and the functions below.  Read-only; valid during
+ * the call.  What costs something to find out is found out when it is asked for.
+ */
 struct sirq_view {
     const struct sirq_cpu *cpu;
     enum sirq_entry entry;
-    uint32_t pending; /* vectors pending now */
-    unsigned pass;    /* passes completed in this run */
-    unsigned hz;
-    uint64_t start_ns;       /* when this run began; 0 before it does */
-    uint64_t now_ns;         /* current to the last pass boundary; 0 before the run */
-    uint64_t looped_jiffies; /* last jiffy in which the loop went round ... */
-    bool looped_valid;       /* ... if it ever did */
-    bool need_resched;
-    bool ksoftirqd_runnable;
-    bool rt_task;        /* an RT task is running or queued on this CPU */
-    uint32_t queue_fill; /* fullest consumer queue fed from here, in 1/1000 */
+    uint32_t pending;  /* vectors pending now */
+    unsigned pass;     /* passes completed in this run */
+    uint64_t start_ns; /* when this run began; 0 before it does */
+    uint64_t now_ns;   /* current to the last pass boundary; 0 before the run */
 };
 
-/* The same two in jiffies.  A question asked before the run reads the clock only here. */
+static inline unsigned sirq_view_hz(const struct sirq_view *view)
+{
+    return view->cpu->core->hz;
+}
+
+/* now_ns and start_ns in jiffies; a question asked before the run reads the clock. */
 static inline uint64_t sirq_view_jiffies(const struct sirq_view *view)
 {
     uint64_t now_ns = view->now_ns != 0 ? view->now_ns : sirq_now_ns(view->cpu);
@@ -44,6 +45,35 @@ static inline uint64_t sirq_view_jiffies(const struct sirq_view *view)
 static inline uint64_t sirq_view_start_jiffies(const struct sirq_view *view)
 {
     return view->start_ns / view->cpu->core->tick_ns;
+}
+
+/* Did the loop go round in this very jiffy? */
+static inline bool sirq_view_looped(const struct sirq_view *view)
+{
+    return __atomic_load_n(&view->cpu->looped_valid, __ATOMIC_RELAXED) &&
+           __atomic_load_n(&view->cpu->looped_jiffies, __ATOMIC_RELAXED) == sirq_view_jiffies(view);
+}
+
+static inline bool sirq_view_need_resched(const struct sirq_view *view)
+{
+    return __atomic_load_n(&view->cpu->need_resched, __ATOMIC_RELAXED) != 0;
+}
+
+static inline bool sirq_view_ksoftirqd_runnable(const struct sirq_view *view)
+{
+    return __atomic_load_n(&view->cpu->ksoftirqd, __ATOMIC_SEQ_CST) != 0;
+}
+
+/* A real-time task is running or queued on this CPU. */
+static inline bool sirq_view_rt_task(const struct sirq_view *view)
+{
+    return __atomic_load_n(&view->cpu->rt_tasks, __ATOMIC_RELAXED) > 0;
+}
+
+/* How full the fullest consumer queue fed from here is, in 1/1000. */
+static inline uint32_t sirq_view_queue_fill(const struct sirq_view *view)
+{
+    return __atomic_load_n(&view->cpu->queue_fill, __ATOMIC_RELAXED);
 }
 
 /* What just ran. */

@@ -160,25 +160,11 @@ static void flush_wakes(struct sirq_cpu *cpu)
 
 /* ---- the dispatch loop -------------------------------------------------------------- */
 
-static void view_update(struct sirq_view *view, uint32_t pending)
-{
-    const struct sirq_cpu *cpu = view->cpu;
-
-    view->pending = pending;
-    /* Atomic: sirq_bh_cycle() asks before it is owner. */
-    view->looped_jiffies = __atomic_load_n(&cpu->looped_jiffies, __ATOMIC_RELAXED);
-    view->looped_valid = __atomic_load_n(&cpu->looped_valid, __ATOMIC_RELAXED);
-    view->need_resched = __atomic_load_n(&cpu->need_resched, __ATOMIC_RELAXED);
-    view->ksoftirqd_runnable = __atomic_load_n(&cpu->ksoftirqd, __ATOMIC_SEQ_CST);
-    view->rt_task = __atomic_load_n(&cpu->rt_tasks, __ATOMIC_RELAXED) > 0;
-    view->queue_fill = __atomic_load_n(&cpu->queue_fill, __ATOMIC_RELAXED);
-}
-
 /* A CPU that was given back is emptied under the default policy, whose runs end. */
 static const struct sirq_policy *policy_of(const struct sirq_cpu *cpu)
 {
     if (__atomic_load_n(&cpu->online, __ATOMIC_RELAXED))
-        return sirq_get_policy(cpu->core);
+        return __atomic_load_n(&cpu->core->policy, __ATOMIC_ACQUIRE);
     return sirq_policy_default();
 }
 
@@ -203,7 +189,7 @@ static uint32_t admit(struct sirq_cpu *cpu, struct sirq_view *view, uint32_t pen
         mask &= ~__atomic_load_n(&cpu->core->threaded_mask, __ATOMIC_RELAXED);
     if (view->pass == 0 && policy->select == NULL)
         return mask;
-    view_update(view, pending);
+    view->pending = pending;
     if (policy->select != NULL)
         mask &= policy->select(view);
     if (view->pass == 0 || mask == 0)
@@ -221,7 +207,7 @@ static void tell_ran(struct sirq_cpu *cpu, struct sirq_view *view, unsigned vec,
     const struct sirq_policy *policy = sirq_get_policy(cpu->core);
 
     if (policy->ran != NULL) {
-        view_update(view, sirq_pending(cpu));
+        view->pending = sirq_pending(cpu);
         policy->ran(view, &(const struct sirq_ran){.vec = vec, .time_ns = time_ns});
     }
 }
@@ -259,7 +245,7 @@ static void run_pass(struct sirq_cpu *cpu, struct sirq_view *view, uint32_t mask
 
 static void run_begin(struct sirq_cpu *cpu, struct sirq_view *view, enum sirq_entry entry)
 {
-    *view = (struct sirq_view){.cpu = cpu, .entry = entry, .hz = cpu->core->hz};
+    *view = (struct sirq_view){.cpu = cpu, .entry = entry};
     view->start_ns = view->now_ns = sirq_now_ns(cpu);
     cpu->bh_depth = 1;
     cpu->running = true;
@@ -398,7 +384,7 @@ void sirq_bh_enable(struct sirq_cpu *cpu)
  */
 static bool held_at_the_door(struct sirq_cpu *cpu, uint64_t word)
 {
-    struct sirq_view view = {.cpu = cpu, .entry = SIRQ_ENTRY_BH_ENABLE, .hz = cpu->core->hz};
+    struct sirq_view view = {.cpu = cpu, .entry = SIRQ_ENTRY_BH_ENABLE};
 
     if (sirq_word_owner(word) != 0 || policy_of(cpu)->select == NULL)
         return false;

@@ -10,8 +10,8 @@
  * run or the next will poll them, and one wake-up can serve them all.  The socket stays
  * listed, unless its queue is half full: then its receiver has work enough, and the rest of
  * the queue is what it has to arrive in.  Latency is not given away: a poll that emptied
- * the device (less than its budget) wakes at once, and nobody stays listed beyond the run, or
- * beyond the next one when ksoftirqd makes it without a pause.
+ * the device (less than its budget) wakes at once, and nobody stays listed beyond the run;
+ * when ksoftirqd made it and goes on without a pause, not beyond WAIT_NS and the run then.
  *
  * No lost wake-up: the packet is put on the queue (SEQ_CST), then nwaiters and armed are
  * read (SEQ_CST).  A sleeper writes one of these (SEQ_CST), then looks at the queue
@@ -21,6 +21,7 @@
 #include "private.h"
 
 #define FILL_FULL 1000u
+#define WAIT_NS 100000u /* twenty times what a wake-up with its two switches costs */
 
 static uint32_t queue_fill(const struct sirq_ring *queue)
 {
@@ -58,18 +59,28 @@ void sirq_feeds_poll_end(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, bool mor
 }
 
 /*
- * The run is about to let go of the CPU.  When ksoftirqd takes up the rest at once, that is no
- * end to the packets: a socket stays listed for one more run, and no longer, since under a
- * flood of others its own queue may never be half full.
+ * May the socket stay listed beyond the end of this run of ksoftirqd, which goes on at once?
+ * For a while, not for ever: under a flood of others its own queue may never be half full.
  */
+static bool may_wait(const struct sirq_cpu *cpu, struct sirq_feed *feed, uint64_t now_ns)
+{
+    if (feed->since_ns == 0)
+        feed->since_ns = cpu->run_start_ns;
+    return now_ns - feed->since_ns < WAIT_NS;
+}
+
+/* The run is about to let go of the CPU. */
 void sirq_feeds_run_end(struct sirq_cpu *cpu, bool goes_on)
 {
     struct sirq_net_cpu *nc = sirq_net_cpu(cpu);
     struct sirq_feed **link = &nc->feeds, *feed;
+    uint64_t now_ns;
 
+    if (nc->feeds == NULL)
+        return;
+    now_ns = goes_on ? sirq_now_ns(cpu) : 0;
     while ((feed = *link) != NULL) {
-        if (goes_on && !feed->late) {
-            feed->late = true;
+        if (goes_on && may_wait(cpu, feed, now_ns)) {
             link = &feed->next;
             continue;
         }

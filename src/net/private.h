@@ -36,7 +36,7 @@ struct sirq_feed {
     struct sirq_socket *sock;
     bool listed;     /* may have to be woken by this CPU */
     bool touched;    /* met a packet in the present poll */
-    bool late;       /* stayed listed beyond a run already */
+    uint64_t since_ns; /* 0, or when the run began beyond whose end it stayed listed */
     uint64_t queued; /* counters of the socket, this CPU's part */
     uint64_t dropped;
 } __attribute__((aligned(64)));
@@ -113,7 +113,7 @@ static inline void sirq_feed_touch(struct sirq_net_cpu *nc, struct sirq_feed *fe
     if (feed->listed)
         return;
     feed->listed = true;
-    feed->late = false;
+    feed->since_ns = 0;
     feed->next = nc->feeds;
     nc->feeds = feed;
 }

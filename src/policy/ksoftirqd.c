@@ -9,7 +9,8 @@
 
 static uint32_t select(const struct sirq_view *view)
 {
-    if (view->pass == 0 && view->entry != SIRQ_ENTRY_KSOFTIRQD && view->ksoftirqd_runnable)
+    if (view->pass == 0 && view->entry != SIRQ_ENTRY_KSOFTIRQD &&
+        sirq_view_ksoftirqd_runnable(view))
         return 0;
     return view->pending;
 }

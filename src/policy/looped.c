@@ -9,8 +9,7 @@
 
 static uint32_t select(const struct sirq_view *view)
 {
-    if (view->pass == 0 && view->entry == SIRQ_ENTRY_IRQ_EXIT && view->looped_valid &&
-        view->looped_jiffies == sirq_view_jiffies(view))
+    if (view->pass == 0 && view->entry == SIRQ_ENTRY_IRQ_EXIT && sirq_view_looped(view))
         return 0;
     return view->pending;
 }

@@ -23,7 +23,7 @@ static inline int64_t sirq_max_softirq_time(const struct sirq_view *view)
     (void)view;
     return SIRQ_MAX_SOFTIRQ_TIME(SIRQ_HZ);
 #else
-    return SIRQ_MAX_SOFTIRQ_TIME((int64_t)view->hz);
+    return SIRQ_MAX_SOFTIRQ_TIME((int64_t)sirq_view_hz(view));
 #endif
 }
 

@@ -9,7 +9,7 @@
 
 static bool restart(const struct sirq_view *view)
 {
-    return !view->need_resched;
+    return !sirq_view_need_resched(view);
 }
 
 const struct sirq_policy sirq_policy_resched = {

@@ -15,7 +15,7 @@
 
 static uint32_t select(const struct sirq_view *view)
 {
-    if (view->rt_task && view->entry != SIRQ_ENTRY_KSOFTIRQD)
+    if (sirq_view_rt_task(view) && view->entry != SIRQ_ENTRY_KSOFTIRQD)
         return view->pending & ~LONG_VECTORS;
     return view->pending;
 }

@@ -14,7 +14,7 @@ bool sirq_restart_time2ms(const struct sirq_view *view)
 {
     int64_t lasted = (int64_t)(sirq_view_jiffies(view) - sirq_view_start_jiffies(view));
 
-    return lasted < sirq_max_softirq_time(view) && !view->need_resched &&
+    return lasted < sirq_max_softirq_time(view) && !sirq_view_need_resched(view) &&
            view->pass < SIRQ_MAX_RESTART;
 }
 

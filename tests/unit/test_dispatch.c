@@ -256,7 +256,7 @@ static void ran_hook_is_told_of_every_action_and_sees_a_current_view(void **stat
     assert_int_equal(ran_seen[1].time_ns, 2000000);
     assert_int_equal(sirq_view_start_jiffies(&ran_view), 5000);
     assert_int_equal(sirq_view_jiffies(&ran_view), 5002);
-    assert_true(ran_view.rt_task);
+    assert_true(sirq_view_rt_task(&ran_view));
 }
 
 static struct sirq_view seen;
@@ -283,17 +283,17 @@ static void view_of_a_second_pass_holds_what_the_core_knows(void **state)
     assert_int_equal(seen.entry, SIRQ_ENTRY_BH_ENABLE);
     assert_int_equal(seen.pending, NET_RX);
     assert_int_equal(seen.pass, 2);
-    assert_int_equal(seen.hz, 1000);
+    assert_int_equal(sirq_view_hz(&seen), 1000);
     assert_int_equal(seen.start_ns, 77000000);
     assert_int_equal(seen.now_ns, 79000000);
     assert_int_equal(sirq_view_start_jiffies(&seen), 77);
     assert_int_equal(sirq_view_jiffies(&seen), 79);
     assert_int_equal(cpu0->looped_jiffies, 79);
     assert_true(cpu0->looped_valid);
-    assert_false(seen.need_resched);
-    assert_true(seen.ksoftirqd_runnable);
-    assert_false(seen.rt_task);
-    assert_int_equal(seen.queue_fill, 700);
+    assert_false(sirq_view_need_resched(&seen));
+    assert_true(sirq_view_ksoftirqd_runnable(&seen));
+    assert_false(sirq_view_rt_task(&seen));
+    assert_int_equal(sirq_view_queue_fill(&seen), 700);
 }
 
 int main(void)

@@ -7,8 +7,8 @@
 
 #include "netns.h"
 
-/* 2,048 packets: a wake-up with its two switches costs as much as some sixty of them. */
-#define RCVBUF (4u << 20)
+/* Some 4,000 packets: a wake-up with its two switches costs as much as a hundred of them. */
+#define RCVBUF (8u << 20)
 /*
  * A sender on a general-purpose CPU loses it for tens of microseconds now and then; a NIC
  * does not.  The ring has to bridge that, or the device runs dry under a flood and receivers
