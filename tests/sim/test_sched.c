@@ -14,6 +14,18 @@
 #define MS UINT64_C(1000000)
 #define SECOND (1000 * MS)
 
+/* 512 MB for 256 CPUs and 2,000 tasks; stacks are larger under AddressSanitizer. */
+#if defined(__SANITIZE_ADDRESS__)
+#define MEMORY_PER_STACK 400000u
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define MEMORY_PER_STACK 400000u
+#endif
+#endif
+#ifndef MEMORY_PER_STACK
+#define MEMORY_PER_STACK 220000u
+#endif
+
 static struct sirq_sim *world(unsigned ncpus, unsigned smt)
 {
     struct sirq_sim_config config = {.ncpus = ncpus, .hz = 1000, .seed = 1, .smt = smt};
@@ -299,6 +311,33 @@ static void world_idle_makes_few_events(void **state)
     sirq_sim_destroy(sim);
 }
 
+static void busy_life(struct sirq_sim_task *task, void *arg)
+{
+    struct sirq_sim *sim = sirq_sim_of(task);
+
+    (void)arg;
+    for (;;) {
+        sirq_sim_spend(sim, 1000 + sirq_sim_random(sim, 100000));
+        sirq_sim_sleep_until(task, sirq_sim_now_ns(sim) + 1 + sirq_sim_random(sim, MS));
+    }
+}
+
+static void world_of_256_cpus_stays_within_memory(void **state)
+{
+    struct sirq_sim *sim = world(256, 2);
+    size_t before;
+
+    (void)state;
+    for (unsigned i = 0; i < 2000; i++)
+        spawn(sim, busy_life, NULL, -1, NULL);
+    sirq_sim_run(sim, 2 * MS);
+    before = sirq_sim_memory(sim);
+    sirq_sim_run(sim, 50 * MS);
+    assert_int_equal(sirq_sim_memory(sim), before); /* constant in virtual time */
+    assert_true(before < (size_t)MEMORY_PER_STACK * 2300);
+    sirq_sim_destroy(sim);
+}
+
 static void config_out_of_range_is_refused(void **state)
 {
     struct sirq_sim_config config = {.ncpus = 0};
@@ -336,6 +375,7 @@ int main(void)
         cmocka_unit_test(cpu_times_sum_up_to_the_clock),
         cmocka_unit_test(task_that_returns_gives_its_stack_back),
         cmocka_unit_test(world_idle_makes_few_events),
+        cmocka_unit_test(world_of_256_cpus_stays_within_memory),
         cmocka_unit_test(config_out_of_range_is_refused),
     };
 
