@@ -168,8 +168,8 @@ int main(int argc, char **argv)
     }
     for (uint64_t i = 0; i < count; i++)
         one(argv[0], first + i, &digest, &checks);
-    printf("%llu worlds, %llu events checked, digest %016llx\n",
-           (unsigned long long)(worlds + count), (unsigned long long)checks,
-           (unsigned long long)digest);
+    worlds += count;
+    printf("%llu worlds, %llu events checked, digest %016llx\n", (unsigned long long)worlds,
+           (unsigned long long)checks, (unsigned long long)digest);
     return 0;
 }
