@@ -102,6 +102,15 @@ void sirq_live_thread_unregister(struct sirq_live *live);
 int sirq_live_ksoftirqd_sched(struct sirq_live *live, unsigned cpu, const struct sirq_sched *sched,
                               struct sirq_error *err);
 
+/*
+ * CPUs, by the machine's numbers, that ksoftirqd of `cpu` may run on; null or empty: `cpu`
+ * alone, as at the start.  What it runs stays softirqs of `cpu`: they keep that CPU's threads
+ * out of its bottom halves from wherever they run.  0, -EINVAL (`cpu` is not the engine's, or
+ * none of the set may be used), -EPERM, with err filled.
+ */
+int sirq_live_ksoftirqd_affinity(struct sirq_live *live, unsigned cpu, const cpu_set_t *set,
+                                 struct sirq_error *err);
+
 /* A safe point of poll delivery; nothing under the others.  Task context. */
 void sirq_live_poll(struct sirq_live *live);
 

@@ -140,8 +140,12 @@ struct sirq_cpu {
      * up what is left at once. */
     void (*run_end)(struct sirq_cpu *cpu, bool goes_on);
     void *host; /* the host's own per-CPU data */
-    uint64_t watch_progress, watch_look_ns, watch_stood_ns, watch_long_start; /* watchdog */
+    uint64_t watch_look_ns, watch_stood_ns, watch_run_start_ns, watch_run_ns; /* watchdog */
+    uint32_t watch_held;
+    uint64_t watch_ran[SIRQ_NR_VECTORS];
     struct sirq_cpu_stats stats;
+    /* Raises that found the vector pending already; any context, __atomic.  See sirq_raised(). */
+    uint64_t merged[SIRQ_NR_VECTORS] __attribute__((aligned(64)));
 };
 
 struct sirq_core {
@@ -224,6 +228,12 @@ void sirq_bh_cycle(struct sirq_cpu *cpu);
 bool sirq_in_softirq(const struct sirq_cpu *cpu);
 bool sirq_in_hardirq(const struct sirq_cpu *cpu);
 
+/*
+ * How often `vec` was raised on `cpu`, merged raises included.  Exact while no run is in
+ * progress there: a raise that was not merged has been run, or is pending.
+ */
+uint64_t sirq_raised(const struct sirq_cpu *cpu, unsigned vec);
+
 /* The vectors pending on `cpu` now. */
 uint32_t sirq_pending(const struct sirq_cpu *cpu);
 
@@ -254,8 +264,9 @@ void sirq_wake(struct sirq_cpu *cpu, struct sirq_wq *wq);
 void sirq_tick(struct sirq_cpu *cpu);
 
 /*
- * Watchdog: call for each online CPU every few ticks, from any thread, one at a time.
- * Pending work that stood still for core->stall_ns means the policy holds it forever: the
+ * Watchdog: call for each online CPU every few ticks, from any thread, one at a time.  A
+ * longer gap than half of core->stall_ns counts as that: the program was stopped, not held.
+ * A pending vector that did not run for core->stall_ns means the policy holds it forever: the
  * default policy takes over, stats.stalls counts it and ksoftirqd is woken.  One run that
  * lasts longer than core->stall_ns is counted in stats.long_runs and reported through
  * host->report, no more: the published stall of `resched` has to be visible.

@@ -91,6 +91,14 @@ uint64_t sirq_jiffies(const struct sirq_cpu *cpu)
     return sirq_now_ns(cpu) / cpu->core->tick_ns;
 }
 
+uint64_t sirq_raised(const struct sirq_cpu *cpu, unsigned vec)
+{
+    if (vec >= SIRQ_NR_VECTORS)
+        return 0;
+    return __atomic_load_n(&cpu->stats.vec[vec].run, __ATOMIC_RELAXED) +
+           __atomic_load_n(&cpu->merged[vec], __ATOMIC_RELAXED) + (sirq_pending(cpu) >> vec & 1);
+}
+
 bool sirq_in_hardirq(const struct sirq_cpu *cpu)
 {
     return cpu->core->host->ctx()->hardirq_depth > 0;

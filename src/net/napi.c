@@ -178,8 +178,9 @@ static bool cycle_over(const struct sirq_cpu *cpu, const struct sirq_net *net,
 {
     if (net->config.poll_until_budget && cycle->list.first == NULL)
         return false; /* the old kernels asked before a visit, not after */
-    return cycle->budget <= 0 ||
-           sirq_jiffies(cpu) - cycle->start_jiffies >= net->config.netdev_budget_jiffies;
+    /* Signed: clocks of two CPUs may differ, and a thread that is not pinned may move. */
+    return cycle->budget <= 0 || (int64_t)(sirq_jiffies(cpu) - cycle->start_jiffies) >=
+                                     (int64_t)net->config.netdev_budget_jiffies;
 }
 
 static void cycle_run(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, struct rx_cycle *cycle)

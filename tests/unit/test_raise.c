@@ -57,6 +57,26 @@ static void raise_in_task_twice_wakes_and_runs_once(void **state)
     assert_int_equal(runs(SIRQ_NET_RX), 1);
 }
 
+static void raised_counts_merged_run_and_pending_raises(void **state)
+{
+    (void)state;
+    assert_int_equal(sirq_raised(cpu0, SIRQ_NET_RX), 0);
+    sirq_raise(cpu0, SIRQ_NET_RX);
+    assert_int_equal(sirq_raised(cpu0, SIRQ_NET_RX), 1);
+    sirq_raise(cpu0, SIRQ_NET_RX);
+    sirq_raise_remote(cpu0, SIRQ_NET_RX);
+    assert_int_equal(sirq_raised(cpu0, SIRQ_NET_RX), 3);
+    fake_ksoftirqd(&fake, 0, 5);
+    assert_int_equal(sirq_raised(cpu0, SIRQ_NET_RX), 3);
+    assert_int_equal(cpu0->stats.vec[SIRQ_NET_RX].run, 1);
+    fake.action[SIRQ_NET_RX].again = 4;
+    fake_irq(&fake, 0, NET_RX);
+    assert_int_equal(sirq_raised(cpu0, SIRQ_NET_RX), 8);
+    assert_int_equal(sirq_raised(cpu0, SIRQ_TASKLET), 0);
+    assert_int_equal(sirq_raised(&fake.cpu[1], SIRQ_NET_RX), 0);
+    assert_int_equal(sirq_raised(cpu0, SIRQ_NR_VECTORS), 0);
+}
+
 static void raise_in_hardirq_runs_at_exit_without_ksoftirqd(void **state)
 {
     (void)state;
@@ -325,6 +345,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(raise_in_task_wakes_ksoftirqd_and_runs_nothing, set_up),
         cmocka_unit_test_setup(raise_in_task_twice_wakes_and_runs_once, set_up),
+        cmocka_unit_test_setup(raised_counts_merged_run_and_pending_raises, set_up),
         cmocka_unit_test_setup(raise_in_hardirq_runs_at_exit_without_ksoftirqd, set_up),
         cmocka_unit_test_setup(raise_in_bh_section_runs_at_enable_without_ksoftirqd, set_up),
         cmocka_unit_test_setup(raise_in_softirq_runs_in_next_pass, set_up),

@@ -23,6 +23,7 @@
 #endif
 
 #define CALIBRATE_NS 5000000u
+#define CALIBRATE_READS 16u
 #define SHIFT 24
 #define OVERDUE_TICKS 2u
 
@@ -45,19 +46,38 @@ static bool tsc_invariant(void)
     return __get_cpuid(0x80000007, &eax, &ebx, &ecx, &edx) && (edx & (1u << 8));
 }
 
+/*
+ * Both clocks at one moment.  A thread that loses its CPU between the two readings would
+ * scale all time of the process wrongly: of several pairs the one read fastest.
+ */
+static void read_both(uint64_t *ns, uint64_t *cycles)
+{
+    uint64_t best = UINT64_MAX;
+
+    for (unsigned i = 0; i < CALIBRATE_READS; i++) {
+        uint64_t before = __rdtsc(), now = monotonic_ns(), took = __rdtsc() - before;
+
+        if (took >= best)
+            continue;
+        best = took;
+        *ns = now;
+        *cycles = before + took / 2;
+    }
+}
+
 static void calibrate(void)
 {
-    uint64_t ns0, ns1, cycles;
+    uint64_t ns0, ns1, cycles0, cycles1;
 
     if (!tsc_invariant())
         return;
-    ns0 = monotonic_ns();
-    cycles = __rdtsc();
+    read_both(&ns0, &cycles0);
     do
         ns1 = monotonic_ns();
     while (ns1 - ns0 < CALIBRATE_NS);
-    cycles = __rdtsc() - cycles;
-    clock_mult = ((ns1 - ns0) << SHIFT) / cycles;
+    read_both(&ns1, &cycles1);
+    /* On a busy machine the two may lie far apart: 128 bits hold any time. */
+    clock_mult = (uint64_t)(((unsigned __int128)(ns1 - ns0) << SHIFT) / (cycles1 - cycles0));
 }
 
 static uint64_t cycles_ns(void)
@@ -146,6 +166,7 @@ static void *clock_main(void *arg)
     struct timespec tick = {.tv_nsec = (long)(live->core.tick_ns % 1000000000u),
                             .tv_sec = (time_t)(live->core.tick_ns / 1000000000u)};
 
+    sirq_host_own_thread = true;
     while (sirq_host_futex_wait(&live->stop, 0, &tick) == -ETIMEDOUT ||
            !__atomic_load_n(&live->stop, __ATOMIC_ACQUIRE)) {
         pthread_mutex_lock(&live->config_lock);

@@ -112,6 +112,7 @@ static void *ksoftirqd_main(void *arg)
     unsigned drain = 0;
 
     sirq_host_this_lc = lc;
+    sirq_host_own_thread = true;
     __atomic_store_n(&lc->ksoftirqd_tid, gettid(), __ATOMIC_RELEASE);
     sirq_host_futex_wake((uint32_t *)&lc->ksoftirqd_tid, 1);
     take_signals(lc);
@@ -163,6 +164,7 @@ static void *irq_main(void *arg)
     struct sched_param param = {.sched_priority = IRQ_THREAD_PRIORITY};
 
     sirq_host_this_lc = lc;
+    sirq_host_own_thread = true;
     if (sched_setscheduler(0, SCHED_FIFO, &param) != 0) /* as high as permitted */
         setpriority(PRIO_PROCESS, 0, -20);
     while (!stopping(lc)) {
@@ -241,7 +243,7 @@ static int start_ksoftirqd(struct live_cpu *lc, struct sirq_error *err)
         return sirq_fail(err, -ret, "ksoftirqd/%u: cannot start: %s", lc->number, strerror(-ret));
     while (__atomic_load_n(&lc->ksoftirqd_tid, __ATOMIC_ACQUIRE) == 0)
         sirq_host_futex_wait((uint32_t *)&lc->ksoftirqd_tid, 0, NULL);
-    ret = sirq_host_pin(lc->ksoftirqd_tid, lc->number);
+    ret = sirq_host_ksoftirqd_place(lc);
     if (ret != 0)
         sirq_fail(err, -ret, "cpu %u: ksoftirqd cannot run there: %s", lc->number, strerror(-ret));
     else

@@ -116,29 +116,34 @@ static void on_signal(int signo, siginfo_t *info, void *ucontext)
     errno = saved_errno;
 }
 
-static void change_mask(const struct live_cpu *lc, int how)
+/* Was the signal blocked before? */
+static bool change_mask(const struct live_cpu *lc, int how)
 {
-    sigset_t set;
+    sigset_t set, before;
 
     sigemptyset(&set);
     sigaddset(&set, lc->live->signo);
-    pthread_sigmask(how, &set, NULL);
+    pthread_sigmask(how, &set, &before);
+    return sigismember(&before, lc->live->signo) == 1;
 }
 
 /*
  * The handler runs with its signal blocked, so that interrupts do not nest.  A run that
  * goes on after its first pass lets them in until it ends: two system calls a run, and
- * none at light load, where a run is one short pass.
+ * none at light load, where a run is one short pass.  An interrupt that the application
+ * makes itself (sirq_hardirq_enter) has nothing blocked, and leaves it so.
  */
+static __thread bool was_blocked __attribute__((tls_model("initial-exec")));
+
 void sirq_host_irq_enable(struct sirq_cpu *cpu, unsigned pass)
 {
     if (pass == 1 && live_of(cpu)->live->delivery == SIRQ_DELIVER_SIGNAL)
-        change_mask(live_of(cpu), SIG_UNBLOCK);
+        was_blocked = change_mask(live_of(cpu), SIG_UNBLOCK);
 }
 
 void sirq_host_irq_disable(struct sirq_cpu *cpu, unsigned passes)
 {
-    if (passes > 1 && live_of(cpu)->live->delivery == SIRQ_DELIVER_SIGNAL)
+    if (passes > 1 && was_blocked && live_of(cpu)->live->delivery == SIRQ_DELIVER_SIGNAL)
         change_mask(live_of(cpu), SIG_BLOCK);
 }
 
@@ -164,9 +169,10 @@ void sirq_host_signals_restore(struct sirq_live *live)
 
     if (live->delivery != SIRQ_DELIVER_SIGNAL)
         return;
-    /* Ignored first: that discards what a thread has pending and blocked.  The default of a
-     * real-time signal is to end the program. */
+    /* Ignored first: that discards what a thread has pending and blocked.  The default of
+     * either is to end the program. */
     sigaction(live->signo, &ignore, NULL);
+    sigaction(SIGIO, &ignore, NULL);
     sigaction(live->signo, &live->old_action, NULL);
     sigaction(SIGIO, &live->old_sigio, NULL);
 }

@@ -18,7 +18,8 @@
 
 #define GUARD 4096u
 
-static uint32_t running; /* one engine per process: signal handlers are the process's */
+static uint32_t running;         /* one engine per process: signal handlers are the process's */
+static struct sirq_live *engine; /* __atomic: the one that sirq_live_stop() may be given */
 
 static const struct sirq_host live_host = {
     .now_ns = sirq_host_now_ns,
@@ -314,6 +315,7 @@ int sirq_live_start(struct sirq_live **out, const struct sirq_live_config *confi
         __atomic_store_n(&running, 0, __ATOMIC_RELEASE);
         return ret;
     }
+    __atomic_store_n(&engine, live, __ATOMIC_RELEASE);
     *out = live;
     return 0;
 }
@@ -332,8 +334,15 @@ static void assert_unused(const struct sirq_live *live)
 
 void sirq_live_stop(struct sirq_live *live)
 {
+    struct sirq_live *expected = live;
+
     if (live == NULL)
         return;
+    /* Before anything of it is looked at: it may be freed memory. */
+    if (!__atomic_compare_exchange_n(&engine, &expected, NULL, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_RELAXED))
+        sirq_host_bug("sirq_live_stop: no such engine: it is stopped already", __FILE__, __LINE__);
+    LIVE_ASSERT_TASK(live, "sirq_live_stop");
     assert_unused(live);
     /* ksoftirqd is to end, whatever the policy would have it do. */
     sirq_set_policy(&live->core, sirq_policy_default());

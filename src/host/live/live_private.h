@@ -84,6 +84,7 @@ struct live_cpu {
     pid_t ksoftirqd_tid;    /* __atomic */
     uint32_t own_ksoftirqd; /* __atomic: its thread runs; else another's does its work */
     struct sirq_sched ksoftirqd_sched;
+    cpu_set_t ksoftirqd_cpus; /* empty: its own */
     uint32_t stop;        /* __atomic */
     uint32_t target;      /* __atomic: tid that takes this CPU's interrupts */
     uint32_t kicked;      /* __atomic: an interrupt is under way, see deliver.c */
@@ -154,6 +155,7 @@ void sirq_host_bug(const char *expr, const char *file, int line);
 extern __thread struct live_cpu *sirq_host_this_lc __attribute__((tls_model("initial-exec")));
 extern __thread struct live_thread *sirq_host_this_thread
     __attribute__((tls_model("initial-exec")));
+extern __thread bool sirq_host_own_thread __attribute__((tls_model("initial-exec")));
 struct sirq_ctx *sirq_host_ctx(void);
 struct sirq_cpu *sirq_host_this_cpu(struct sirq_core *core);
 void sirq_host_thread_asleep(struct live_thread *thread);
@@ -164,12 +166,27 @@ bool sirq_host_anyone_awake(const struct live_cpu *lc);
 bool sirq_host_wanted(struct live_cpu *lc);
 void sirq_host_threads_move(struct live_cpu *from, struct live_cpu *to);
 
+/*
+ * Calls that wait for the engine's threads, or change which thread is interrupted, come from
+ * the application's threads and outside of softirqs.  `who` is a string literal.
+ */
+#define LIVE_ASSERT_TASK(live, who)                                                         \
+    do {                                                                                    \
+        if (sirq_host_own_thread)                                                           \
+            sirq_host_bug(who ": on a thread of the engine", __FILE__, __LINE__);           \
+        if (sirq_host_in_softirq(live))                                                     \
+            sirq_host_bug(who ": in a softirq, interrupt or bottom-half section", __FILE__, \
+                          __LINE__);                                                        \
+    } while (0)
+bool sirq_host_in_softirq(const struct sirq_live *live);
+
 /* sched.c */
 int sirq_host_sched_check(const struct sirq_sched *sched, const char *who, struct sirq_error *err);
 int sirq_host_sched_set(pid_t tid, const struct sirq_sched *sched, const char *who,
                         struct sirq_error *err);
 int sirq_host_sched_get(pid_t tid, struct sirq_sched *sched);
 int sirq_host_pin(pid_t tid, unsigned cpu);
+int sirq_host_ksoftirqd_place(const struct live_cpu *lc);
 
 /* wait.c: host table entries */
 void sirq_host_bh_lock(struct sirq_cpu *cpu, struct sirq_ctx *ctx);

@@ -81,3 +81,48 @@ int sirq_host_pin(pid_t tid, unsigned cpu)
     CPU_SET(cpu, &set);
     return sched_setaffinity(tid, sizeof(set), &set) == 0 ? 0 : -errno;
 }
+
+int sirq_host_ksoftirqd_place(const struct live_cpu *lc)
+{
+    if (CPU_COUNT(&lc->ksoftirqd_cpus) == 0)
+        return sirq_host_pin(lc->ksoftirqd_tid, lc->number);
+    if (sched_setaffinity(lc->ksoftirqd_tid, sizeof(cpu_set_t), &lc->ksoftirqd_cpus) == 0)
+        return 0;
+    return -errno;
+}
+
+/* Nothing rests on where ksoftirqd runs: the CPU's owner is a lock. */
+static int place_ksoftirqd(struct live_cpu *lc, const cpu_set_t *set, struct sirq_error *err)
+{
+    cpu_set_t before = lc->ksoftirqd_cpus;
+    int ret;
+
+    CPU_ZERO(&lc->ksoftirqd_cpus);
+    if (set != NULL)
+        lc->ksoftirqd_cpus = *set;
+    ret = sirq_host_ksoftirqd_place(lc);
+    if (ret == 0)
+        return 0;
+    lc->ksoftirqd_cpus = before;
+    return sirq_fail(err, -ret,
+                     "ksoftirqd/%u: cannot run on these CPUs (%s): give some that are online "
+                     "and in the cpuset",
+                     lc->number, strerror(-ret));
+}
+
+int sirq_live_ksoftirqd_affinity(struct sirq_live *live, unsigned cpu, const cpu_set_t *set,
+                                 struct sirq_error *err)
+{
+    struct sirq_cpu *found;
+    sigset_t before;
+    int ret;
+
+    sirq_host_config_lock(live, &before);
+    found = sirq_live_cpu(live, cpu);
+    if (found == NULL)
+        ret = sirq_fail(err, EINVAL, "cpu %u: not one of the engine's CPUs", cpu);
+    else
+        ret = place_ksoftirqd(live_of(found), set, err);
+    sirq_host_config_unlock(live, &before);
+    return ret;
+}

@@ -21,6 +21,7 @@
 
 __thread struct live_cpu *sirq_host_this_lc __attribute__((tls_model("initial-exec")));
 __thread struct live_thread *sirq_host_this_thread __attribute__((tls_model("initial-exec")));
+__thread bool sirq_host_own_thread __attribute__((tls_model("initial-exec")));
 static __thread struct sirq_ctx this_ctx __attribute__((tls_model("initial-exec")));
 
 /* See sirq_live_thread_usage(): what was seen at the last call. */
@@ -44,6 +45,15 @@ struct sirq_cpu *sirq_host_this_cpu(struct sirq_core *core)
         return thread_lc(sirq_host_this_thread)->cpu;
     number = sched_getcpu();
     return number < 0 ? NULL : sirq_live_cpu(live, (unsigned)number);
+}
+
+bool sirq_host_in_softirq(const struct sirq_live *live)
+{
+    bool in = this_ctx.hardirq_depth > 0;
+
+    for (unsigned i = 0; !in && i < live->ncpus; i++)
+        in = sirq_in_softirq(live->cpus[i].cpu);
+    return in;
 }
 
 /* ---- awake or asleep ---------------------------------------------------------------- */
@@ -136,6 +146,32 @@ bool sirq_host_wanted(struct live_cpu *lc)
             return true;
     }
     return false;
+}
+
+/* ---- the end of a thread ------------------------------------------------------------- */
+
+static pthread_key_t end_key; /* not null: the thread is registered */
+static pthread_once_t end_once = PTHREAD_ONCE_INIT;
+static bool end_watched;
+
+/* It would go on being the target of interrupts, which nobody would take then. */
+static void on_end(void *thread)
+{
+    (void)thread;
+    sirq_host_bug("a thread ended without sirq_live_thread_unregister()", __FILE__, __LINE__);
+}
+
+static void make_end_key(void)
+{
+    end_watched = pthread_key_create(&end_key, on_end) == 0;
+}
+
+/* Best effort: without a key or memory for it the mistake goes unnoticed, no more. */
+static void watch_end(const struct live_thread *thread)
+{
+    pthread_once(&end_once, make_end_key);
+    if (end_watched)
+        pthread_setspecific(end_key, thread);
 }
 
 /* ---- registration ------------------------------------------------------------------- */
@@ -242,6 +278,7 @@ int sirq_live_thread_register(struct sirq_live *live, int cpu, const struct sirq
     sigset_t mask;
     int ret = 0;
 
+    LIVE_ASSERT_TASK(live, "sirq_live_thread_register");
     if (sirq_host_this_thread != NULL)
         return sirq_fail(err, EBUSY, "thread: already registered: unregister it first");
     if (sched != NULL && (ret = sirq_host_sched_check(sched, "thread", err)) != 0)
@@ -260,6 +297,7 @@ int sirq_live_thread_register(struct sirq_live *live, int cpu, const struct sirq
         __atomic_store_n(&thread->lc, lc, __ATOMIC_RELEASE);
         open_signals(thread, &mask);
         publish(thread, lc);
+        watch_end(thread);
     } else {
         __atomic_store_n(&thread->state, LIVE_FREE, __ATOMIC_RELEASE);
     }
@@ -280,6 +318,8 @@ void sirq_live_thread_unregister(struct sirq_live *live)
 
     if (thread == NULL || thread->live != live)
         return;
+    LIVE_ASSERT_TASK(live, "sirq_live_thread_unregister");
+    watch_end(NULL);
     sirq_host_config_lock(live, &mask);
     lc = thread_lc(thread);
     mask = thread->before.mask;

@@ -60,8 +60,11 @@ void sirq_host_bh_lock(struct sirq_cpu *cpu, struct sirq_ctx *ctx)
 {
     (void)ctx;
     while (futex(owner_futex(cpu), FUTEX_LOCK_PI, 0, NULL) != 0)
-        if (errno != EINTR && errno != EAGAIN)
-            abort(); /* the owner thread died inside a section: nothing can be saved */
+        if (errno == ESRCH) /* nothing can be saved */
+            sirq_host_bug("bottom halves: the thread that owned them has ended", __FILE__,
+                          __LINE__);
+        else if (errno != EINTR && errno != EAGAIN)
+            sirq_host_bug("bottom halves: FUTEX_LOCK_PI failed", __FILE__, __LINE__);
     /* Acquire: the kernel handed over; what the owner before us did, ordered by its release
      * in bh_unlock. */
     (void)__atomic_load_n(&cpu->word, __ATOMIC_ACQUIRE);
@@ -74,7 +77,7 @@ void sirq_host_bh_unlock(struct sirq_cpu *cpu, struct sirq_ctx *ctx)
     __atomic_fetch_or(&cpu->word, 0, __ATOMIC_RELEASE);
     while (futex(owner_futex(cpu), FUTEX_UNLOCK_PI, 0, NULL) != 0)
         if (errno != EINTR && errno != EAGAIN)
-            abort();
+            sirq_host_bug("bottom halves: FUTEX_UNLOCK_PI failed", __FILE__, __LINE__);
 }
 
 /*
@@ -139,7 +142,7 @@ void sirq_host_wake(struct sirq_cpu *cpu, struct sirq_wq *wq)
         sirq_host_futex_wake(&wq->seq, INT_MAX);
     if (__atomic_exchange_n(&wq->armed, 0, __ATOMIC_SEQ_CST) && wq->eventfd >= 0)
         if (write(wq->eventfd, &one, sizeof(one)) < 0 && errno != EAGAIN)
-            abort(); /* the descriptor was closed behind our back */
+            sirq_host_bug("socket: its eventfd was closed behind its back", __FILE__, __LINE__);
 }
 
 /* The ksoftirqd of a CPU that was given back is any other's; see run_orphans(). */

@@ -2,6 +2,7 @@
 /* The engine starts, stops and refuses: nothing is left behind, and every refusal says why. */
 #include "live_env.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -48,6 +49,27 @@ static void start_and_stop_200_times_leaves_nothing(void **state)
     signal(signo, SIG_DFL);
 }
 
+static void clock_is_as_fast_as_the_systems(void **state)
+{
+    struct sirq_live *live = env_start(SIRQ_DELIVER_THREAD, 1);
+    const struct sirq_cpu *cpu = sirq_any_online(sirq_live_core(live));
+    double best = 1;
+
+    (void)state;
+    /* Of several looks the best: this thread may lose its CPU between the two clocks. */
+    for (unsigned i = 0; i < 5 && best > 0.001; i++) {
+        uint64_t sys = env_now_ns(), own = sirq_now_ns(cpu);
+        double off;
+
+        env_sleep_us(20000);
+        off = (double)(sirq_now_ns(cpu) - own) / (double)(env_now_ns() - sys) - 1;
+        off = off < 0 ? -off : off;
+        best = off < best ? off : best;
+    }
+    assert_true(best <= 0.001);
+    sirq_live_stop(live);
+}
+
 static void stop_discards_signals_a_thread_has_blocked(void **state)
 {
     struct sirq_live *live = env_start(SIRQ_DELIVER_SIGNAL, 1);
@@ -56,8 +78,10 @@ static void stop_discards_signals_a_thread_has_blocked(void **state)
     (void)state;
     sigemptyset(&ours);
     sigaddset(&ours, SIGRTMIN + 3);
+    sigaddset(&ours, SIGIO);
     pthread_sigmask(SIG_BLOCK, &ours, &before);
     raise(SIGRTMIN + 3); /* a late kick */
+    raise(SIGIO);        /* and one for which there was no place in the queue */
     sirq_live_stop(live);
     pthread_sigmask(SIG_SETMASK, &before, NULL); /* would end the process */
 }
@@ -241,10 +265,82 @@ static void cpu_set_changes_are_checked(void **state)
     sirq_live_stop(live);
 }
 
+static pid_t ksoftirqd_tid(unsigned cpu)
+{
+    char want[32], name[32];
+    struct dirent *task;
+    pid_t found = 0;
+    DIR *dir = opendir("/proc/self/task");
+
+    snprintf(want, sizeof(want), "ksoftirqd/%u\n", cpu);
+    while (dir != NULL && (task = readdir(dir)) != NULL) {
+        char path[300];
+        FILE *file;
+
+        snprintf(path, sizeof(path), "/proc/self/task/%s/comm", task->d_name);
+        file = fopen(path, "r");
+        if (file != NULL && fgets(name, sizeof(name), file) != NULL && strcmp(name, want) == 0)
+            found = atoi(task->d_name);
+        if (file != NULL)
+            fclose(file);
+    }
+    if (dir != NULL)
+        closedir(dir);
+    return found;
+}
+
+static void count_run(struct sirq_cpu *cpu, void *data)
+{
+    (void)cpu;
+    __atomic_fetch_add((unsigned *)data, 1, __ATOMIC_SEQ_CST);
+}
+
+static void ksoftirqd_class_nice_and_affinity_are_set_and_kept(void **state)
+{
+    struct sirq_live *live = env_start(SIRQ_DELIVER_SIGNAL, env_ncpus);
+    const struct sirq_sched batch = {.policy = SCHED_BATCH, .nice = 5};
+    unsigned runs = 0, cpu = env_numbers[env_ncpus - 1];
+    cpu_set_t set, now, none_such;
+    struct sirq_error err;
+    pid_t tid;
+
+    (void)state;
+    CPU_ZERO(&set);
+    CPU_SET(env_numbers[0], &set);
+    CPU_ZERO(&none_such);
+    CPU_SET(1000, &none_such);
+    assert_int_equal(sirq_open(sirq_live_core(live), SIRQ_BLOCK, "test", count_run, &runs), 0);
+    assert_int_equal(sirq_live_ksoftirqd_sched(live, cpu, &batch, &err), 0);
+    assert_int_equal(sirq_live_ksoftirqd_affinity(live, cpu, &set, &err), 0);
+    assert_int_equal(sirq_live_ksoftirqd_affinity(live, cpu, &none_such, &err), -EINVAL);
+    assert_non_null(strstr(err.text, "ksoftirqd"));
+    assert_int_equal(sirq_live_ksoftirqd_affinity(live, 1000, &set, &err), -EINVAL);
+    if (env_ncpus > 1) { /* kept while the CPU is given away and taken back */
+        assert_int_equal(sirq_live_cpu_remove(live, cpu, &err), 0);
+        assert_int_equal(sirq_live_cpu_add(live, cpu, &err), 0);
+    }
+    tid = ksoftirqd_tid(cpu);
+    assert_int_not_equal(tid, 0);
+    assert_int_equal(sched_getscheduler(tid), SCHED_BATCH);
+    assert_int_equal(getpriority(PRIO_PROCESS, (id_t)tid), 5);
+    assert_int_equal(sched_getaffinity(tid, sizeof(now), &now), 0);
+    assert_true(CPU_EQUAL(&now, &set));
+    sirq_raise(sirq_live_cpu(live, cpu), SIRQ_BLOCK); /* and it still does its work */
+    for (unsigned i = 0; i < 50000 && __atomic_load_n(&runs, __ATOMIC_SEQ_CST) == 0; i++)
+        env_sleep_us(100);
+    assert_int_equal(runs, 1);
+    assert_int_equal(sirq_live_ksoftirqd_affinity(live, cpu, NULL, &err), 0);
+    assert_int_equal(sched_getaffinity(tid, sizeof(now), &now), 0);
+    assert_int_equal(CPU_COUNT(&now), 1);
+    assert_true(CPU_ISSET(cpu, &now));
+    sirq_live_stop(live);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(start_and_stop_200_times_leaves_nothing),
+        cmocka_unit_test(clock_is_as_fast_as_the_systems),
         cmocka_unit_test(stop_discards_signals_a_thread_has_blocked),
         cmocka_unit_test(start_with_cpu_that_is_not_there_is_refused),
         cmocka_unit_test(start_with_bad_number_is_refused),
@@ -252,6 +348,7 @@ int main(void)
         cmocka_unit_test(start_without_descriptors_is_refused),
         cmocka_unit_test(start_without_permission_names_class_and_remedy),
         cmocka_unit_test(cpu_set_changes_are_checked),
+        cmocka_unit_test(ksoftirqd_class_nice_and_affinity_are_set_and_kept),
     };
 
     env_init();

@@ -318,6 +318,46 @@ static void kicks_are_answered_while_threads_come_and_go(void **state)
         assert_int_equal(sirq_live_cpu(live, env_numbers[i])->stats.stalls, 0);
 }
 
+/* ---- an interrupt of the application's own ------------------------------------------------ */
+
+static void run_thrice(struct sirq_cpu *cpu, void *data)
+{
+    unsigned *n = data;
+
+    if (++*n % 3 != 0)
+        sirq_raise(cpu, SIRQ_RCU);
+}
+
+static void *interrupt_self(void *arg)
+{
+    int *shut = arg;
+    struct sirq_cpu *cpu = sirq_live_cpu(live, env_numbers[0]);
+    sigset_t mask;
+
+    if (sirq_live_thread_register(live, (int)env_numbers[0], NULL, NULL) != 0)
+        return NULL;
+    sirq_hardirq_enter(cpu);
+    sirq_raise(cpu, SIRQ_RCU);
+    sirq_hardirq_exit(cpu);
+    pthread_sigmask(SIG_SETMASK, NULL, &mask);
+    *shut = sigismember(&mask, SIGRTMIN + 3);
+    sirq_live_thread_unregister(live);
+    return NULL;
+}
+
+static void interrupt_by_a_thread_leaves_its_signals_open(void **state)
+{
+    unsigned n = 0;
+    int shut = -1;
+
+    (void)state;
+    sirq_set_policy(sirq_live_core(live), sirq_policy_find("restart10"));
+    assert_int_equal(sirq_open(sirq_live_core(live), SIRQ_RCU, "thrice", run_thrice, &n), 0);
+    on_thread(interrupt_self, &shut);
+    assert_int_equal(n, 3);
+    assert_int_equal(shut, 0);
+}
+
 #define CASE(subject_state_result) \
     cmocka_unit_test_setup_teardown(subject_state_result, set_up, tear_down)
 
@@ -329,6 +369,7 @@ int main(void)
         CASE(unregister_restores_affinity_class_mask_and_stack),
         CASE(rt_thread_is_counted_while_registered),
         CASE(blocked_read_is_restarted),
+        CASE(interrupt_by_a_thread_leaves_its_signals_open),
         CASE(kicks_are_answered_while_threads_come_and_go),
     };
 

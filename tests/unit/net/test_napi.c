@@ -221,6 +221,21 @@ static void time_spent_ends_the_cycle_at_two_jiffies(void **state)
     stop(w);
 }
 
+static void clock_that_steps_back_is_no_time_spent(void **state)
+{
+    struct world *w = start(NULL);
+
+    (void)state;
+    sirq_set_policy(&w->h.core, &one_pass_policy);
+    for (unsigned i = 0; i < 4; i++)
+        w->s[i].left = 1;
+    w->s[0].cost_ns = -w->h.core.tick_ns; /* the thread moved to a CPU whose clock is behind */
+    interrupt(w, 4);
+    assert_int_equal(w->nlog, 4);
+    assert_int_equal(stats(w).time_squeeze, 0);
+    stop(w);
+}
+
 static void config_of_budget_and_jiffies_is_kept(void **state)
 {
     const struct sirq_net_config config = {.netdev_budget = 64, .netdev_budget_jiffies = 5};
@@ -344,6 +359,7 @@ int main(void)
         cmocka_unit_test(poll_of_whole_weight_is_repolled_until_less),
         cmocka_unit_test(action_visits_each_instance_once),
         cmocka_unit_test(budget_spent_leaves_the_rest_in_front),
+        cmocka_unit_test(clock_that_steps_back_is_no_time_spent),
         cmocka_unit_test(time_spent_ends_the_cycle_at_two_jiffies),
         cmocka_unit_test(config_of_budget_and_jiffies_is_kept),
         cmocka_unit_test(until_budget_goes_round_in_one_action),
