@@ -102,7 +102,10 @@ static void check_packets(struct world *world)
     MUST(world, taken <= queued && queued - taken <= 4 * WORLD_SOCKS);
 }
 
-/* A receiver does not sleep on a full hand, but while a run is on the way of waking it. */
+/*
+ * A receiver does not sleep on a full hand, but while a run is on the way of waking it; or
+ * ksoftirqd, which keeps sockets listed from one of its runs to the next (src/net/feed.c).
+ */
 static void check_sleepers(struct world *world)
 {
     bool busy = false;
@@ -110,8 +113,8 @@ static void check_sleepers(struct world *world)
     for (unsigned i = 0; i < world->ncpus; i++) {
         const struct sirq_cpu *cpu = &world->core->cpus[i];
 
-        busy = busy || cpu->running || cpu->waking > 0 || cpu->wakes.head != NULL ||
-               world->sim->vcpus[i].preempt_off > 0;
+        busy = busy || cpu->running || cpu->ksoftirqd || cpu->waking > 0 ||
+               cpu->wakes.head != NULL || world->sim->vcpus[i].preempt_off > 0;
     }
     for (unsigned i = 0; !busy && i < world->nsocks; i++) {
         struct sirq_socket_stats sock;
