@@ -132,7 +132,7 @@ static unsigned run_kept(const char *self, const char *path, uint64_t *digest, u
 {
     FILE *file = fopen(path, "r");
     unsigned n = 0;
-    char line[64];
+    char line[256];
 
     if (file == NULL) {
         fprintf(stderr, "%s: %s\n", path, strerror(errno));
