@@ -7,6 +7,8 @@ BUILD := build
 PREFIX ?= /usr/local
 BENCH_CSV := $(BUILD)/bench.csv
 FUZZ_SECONDS ?= 20
+SIM_COUNT ?= 4000
+SIM_SEED = $(shell date +%s)
 LAB_ARGS ?= udp-flood --world live --policy all
 
 DEPS := scripts/install-deps.sh
@@ -17,7 +19,7 @@ MAKEFLAGS += --no-print-directory
 configure = test -f $(1)/build.ninja || $(if $(3),CC=$(3)) meson setup $(2) $(1)
 comma := ,
 
-.PHONY: all run check lint format asan tsan bench install fuzz clean help deps
+.PHONY: all run check sim lint format asan tsan bench install fuzz clean help deps
 
 all: deps ## build the library and build/softirq (the default)
 	@$(call configure,$(BUILD))
@@ -31,6 +33,10 @@ run: all ## build, then the live UDP flood under every policy (LAB_ARGS="..." fo
 
 check: all ## build, then all tests; the last line counts the test cases
 	@$(TESTS) $(BUILD) $(NAMES)
+
+sim: all ## SIM_COUNT (4000) random worlds from SIM_SEED (the clock), and those that failed once
+	@$(BUILD)/tests/sim/softirq-worlds --kept tests/sim/worlds/kept.txt --seed $(SIM_SEED) \
+	  --count $(SIM_COUNT)
 
 lint: ## format, static analysis, warnings as errors, sizes, layers, symbols
 	@$(DEPS) build lint

@@ -20,6 +20,7 @@ static const struct part {
     {"handoff", bench_handoff, "to a sleeping consumer, on the same and another CPU"},
     {"items", bench_items, "items/s from another thread through a busy consumer"},
     {"packet", bench_packet, "64-byte frames to a socket queue, and received (no peer)"},
+    {"sim", bench_sim, "simulated events/s, and how they scale with CPUs (no peer)"},
     {"memory", bench_memory, "an idle engine on up to two CPUs"},
 };
 #define NPARTS (sizeof(parts) / sizeof(parts[0]))

@@ -21,6 +21,7 @@ enum {
     OPT_CPU,
     OPT_BATCH,
     OPT_SEED,
+    OPT_MACHINE,
     OPT_LIST
 };
 
@@ -37,6 +38,7 @@ static const struct option longs[] = {
     {"cpu", required_argument, NULL, OPT_CPU},
     {"batch", required_argument, NULL, OPT_BATCH},
     {"seed", required_argument, NULL, OPT_SEED},
+    {"machine", required_argument, NULL, OPT_MACHINE},
     {"list", no_argument, NULL, OPT_LIST},
     {"help", no_argument, NULL, 'h'},
     {0},
@@ -59,11 +61,13 @@ static const char usage[] =
     "  --seconds S          measured per row, 0.1 to 3600 (2; sweep: 1)\n"
     "  --cpu N              the CPU to flood (the last allowed one)\n"
     "  --seed N             of the flows' ports (1)\n"
+    "  --machine FILE       sim: the machine and its costs (the experiment's own)\n"
     "  --csv FILE           also write all figures there\n\n"
     "examples:\n"
     "  softirq lab udp-flood\n"
     "  softirq lab udp-flood --policy inline,ksoftirqd --receivers 4 --csv flood.csv\n"
     "  softirq lab udp-flood --rate sweep\n"
+    "  softirq lab udp-flood --world sim\n"
     "  softirq lab udp-flood --nic packet --rate 1k,100k,1M\n";
 
 static int list(void)
@@ -111,6 +115,9 @@ static int set_option(struct sirq_lab_options *options, int option, const char *
     switch (option) {
     case OPT_WORLD:
         return sirq_lab_set_world(options, text, err);
+    case OPT_MACHINE:
+        options->machine = text;
+        return 0;
     case OPT_POLICY:
         return sirq_lab_set_policies(options, text, err);
     case OPT_NIC:

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-const struct sirq_experiment *const sirq_experiments[] = {&sirq_udp_flood, NULL};
+const struct sirq_experiment *const sirq_experiments[] = {&sirq_udp_flood, &sirq_tcp_rr, NULL};
 
 int sirq_lab_run(const struct sirq_lab_options *options, struct sirq_error *err)
 {

@@ -37,7 +37,8 @@ struct sirq_lab_options {
     int cpu;        /* the flooded CPU, -1: chosen */
     double seconds; /* measured per row, 0: the experiment's default */
     uint64_t seed;
-    const char *csv; /* null: none */
+    const char *csv;     /* null: none */
+    const char *machine; /* sim: file that describes it, null: the experiment's own */
 };
 
 /* One run of udp-flood. */
@@ -93,8 +94,8 @@ struct sirq_experiment {
 };
 
 extern const struct sirq_experiment *const sirq_experiments[]; /* null-terminated */
-extern const struct sirq_experiment sirq_udp_flood;
-extern const struct sirq_world sirq_world_live;
+extern const struct sirq_experiment sirq_udp_flood, sirq_tcp_rr;
+extern const struct sirq_world sirq_world_live, sirq_world_sim;
 
 /* ---- options: each names the argument and the remedy; 0 or -EINVAL ------------------ */
 

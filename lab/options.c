@@ -54,6 +54,7 @@ int sirq_lab_set_experiment(struct sirq_lab_options *options, const char *text,
     for (unsigned i = 0; sirq_experiments[i]; i++) {
         if (strcmp(sirq_experiments[i]->name, text) == 0) {
             options->experiment = sirq_experiments[i];
+            options->world = sirq_experiments[i]->worlds[0];
             return 0;
         }
         add_name(&list, sirq_experiments[i]->name);

@@ -22,7 +22,7 @@
 static const unsigned sweep[] = {1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100};
 #define NSWEEP (sizeof(sweep) / sizeof(sweep[0]))
 
-static const struct sirq_world *const worlds[] = {&sirq_world_live, NULL};
+static const struct sirq_world *const worlds[] = {&sirq_world_live, &sirq_world_sim, NULL};
 
 static unsigned count_rates(const struct sirq_lab_options *options)
 {

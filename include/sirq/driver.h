@@ -17,6 +17,8 @@
 extern "C" {
 #endif
 
+struct sirq_sim_nic;
+
 /* What went wrong, for a person: names the argument and the remedy. */
 struct sirq_error {
     char text[256];
@@ -30,6 +32,7 @@ struct sirq_netdev_config {
     const char *ifname;  /* packet: the interface */
     unsigned ring_size;  /* frames of frame_size the device holds at least; 0: 1024; power of two */
     unsigned frame_size; /* bytes a frame may have; 0: 2048 */
+    struct sirq_sim_nic *device; /* sim: the NIC, see sirq/sim.h, which has the ring's size */
 };
 
 struct sirq_netdev_stats {

@@ -49,9 +49,41 @@ struct sirq_irq {
     void *host;           /* the host's own */
 };
 
+/*
+ * What code costs where time is simulated: named classes, whose values belong to the host.
+ * X(symbol, name, what one of it covers)
+ */
+#define SIRQ_COSTS(X)                                                              \
+    X(PASS, "pass", "a pass over the pending vectors, without their actions")      \
+    X(NAPI_POLL, "napi_poll", "one visit to a NAPI instance, without its packets") \
+    X(RX_QUEUED, "rx_queued", "a frame, from the ring onto a socket queue")        \
+    X(RX_FULL, "rx_full", "a frame that finds its socket queue full")              \
+    X(RX_DROP, "rx_drop", "a frame dropped for any other reason")                  \
+    X(RECV_CALL, "recv_call", "a receive call, without its packets")               \
+    X(RECV_PACKET, "recv_packet", "taking one packet off a socket")                \
+    X(IRQ, "irq", "entry, handler and exit of a hard interrupt")                   \
+    X(TICK, "tick", "the scheduler's work in a tick, beside the interrupt")        \
+    X(SWITCH, "switch", "a context switch")                                        \
+    X(WAKE, "wake", "waking one thread")                                           \
+    X(KSOFTIRQD, "ksoftirqd", "one round of ksoftirqd, without its run")
+
+enum sirq_cost {
+#define SIRQ_COST_ENUM(sym, name, meaning) SIRQ_COST_##sym,
+    SIRQ_COSTS(SIRQ_COST_ENUM)
+#undef SIRQ_COST_ENUM
+        SIRQ_NR_COSTS
+};
+
 struct sirq_host {
     /* Monotonic time, ns.  Called twice per run: cheap. */
     uint64_t (*now_ns)(const struct sirq_cpu *cpu);
+
+    /*
+     * The caller has just done `n` things of this cost on `cpu`: let time pass.  Hardirq,
+     * softirq and task context; the latter may be preempted here.  Null: time passes by
+     * itself.
+     */
+    void (*charge)(struct sirq_cpu *cpu, enum sirq_cost cost, uint64_t n);
 
     /* The caller's context.  Never null. */
     struct sirq_ctx *(*ctx)(void);
@@ -86,6 +118,9 @@ struct sirq_host {
 
     /* Would waking the sleepers of wq take this CPU from whoever it runs?  Null: yes. */
     bool (*wake_preempts)(struct sirq_cpu *cpu, const struct sirq_wq *wq);
+
+    /* A run is not preempted by whom it wakes: sirq_wake() need not put wake-ups off. */
+    bool wake_at_once;
 
     /* Bump wq->seq, wake its sleepers, write its eventfd when armed.  The caller owns the
      * CPU's bottom halves when its run goes on, and nothing when it has ended. */
@@ -127,6 +162,15 @@ struct sirq_host {
     /* A broken invariant of the core.  Must not return. */
     void (*bug)(const char *expr, const char *file, int line);
 };
+
+/* See sirq_host.charge. */
+static inline void sirq_charge(struct sirq_cpu *cpu, enum sirq_cost cost, uint64_t n)
+{
+    const struct sirq_host *host = cpu->core->host;
+
+    if (__builtin_expect(host->charge != NULL, 0) && n > 0)
+        host->charge(cpu, cost, n);
+}
 
 #ifdef __cplusplus
 }

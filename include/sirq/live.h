@@ -36,10 +36,9 @@
 #ifndef SIRQ_LIVE_H
 #define SIRQ_LIVE_H
 
-#include <sched.h>
-
 #include <sirq/driver.h>
 #include <sirq/policy.h>
+#include <sirq/sched.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -48,13 +47,6 @@ extern "C" {
 struct sirq_live;
 
 enum sirq_delivery { SIRQ_DELIVER_SIGNAL, SIRQ_DELIVER_THREAD, SIRQ_DELIVER_POLL };
-
-/* Scheduling of a thread; zeroed: SCHED_OTHER, nice 0. */
-struct sirq_sched {
-    int policy;   /* SCHED_OTHER, SCHED_BATCH, SCHED_IDLE, SCHED_FIFO, SCHED_RR */
-    int priority; /* 1..99 for FIFO and RR, else 0 */
-    int nice;     /* -20..19, for the others; 0 without the right to it: as the program has */
-};
 
 struct sirq_live_config {
     const cpu_set_t *cpus; /* null: the first CPU of the affinity mask */

@@ -65,6 +65,8 @@ struct sirq_net_config {
     unsigned netdev_budget_jiffies; /* its time limit; 0: 2 */
     bool poll_until_budget;         /* Linux before 3.19: go round the poll list until the budget is
                                 spent, instead of one visit to each instance */
+    bool wake_every_poll; /* consumers are woken after each poll, also when more packets wait:
+                             as in Linux, where it has to be compared with that */
 };
 
 /*

@@ -255,7 +255,8 @@ void sirq_ksoftirqd_wake(struct sirq_cpu *cpu);
 /*
  * Ask that the sleepers on `wq` be woken.  Context: softirq.  Sets need_resched at once;
  * the wake-up itself is issued when the run lets go of the CPU or goes round again, since
- * a softirq is not preempted by the consumer it feeds.  Merged per wq.
+ * a softirq is not preempted by the consumer it feeds.  Merged per wq.  (At once on hosts
+ * where it never is.)
  */
 void sirq_wake(struct sirq_cpu *cpu, struct sirq_wq *wq);
 

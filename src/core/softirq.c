@@ -120,6 +120,11 @@ void sirq_wake(struct sirq_cpu *cpu, struct sirq_wq *wq)
 {
     const struct sirq_host *host = cpu->core->host;
 
+    if (host->wake_at_once) {
+        host->wake(cpu, wq);
+        __atomic_fetch_add(&cpu->stats.wakes, 1, __ATOMIC_RELAXED);
+        return;
+    }
     if (__atomic_exchange_n(&wq->queued, 1, __ATOMIC_ACQ_REL))
         return;
     if (host->wake_preempts == NULL || host->wake_preempts(cpu, wq))
@@ -235,6 +240,7 @@ static void run_pass(struct sirq_cpu *cpu, struct sirq_view *view, uint32_t mask
 
     if (view->entry == SIRQ_ENTRY_IRQ_EXIT && host->irq_enable != NULL)
         host->irq_enable(cpu, view->pass);
+    sirq_charge(cpu, SIRQ_COST_PASS, 1);
     for (; mask != 0; mask &= mask - 1)
         call_action(cpu, view, (unsigned)__builtin_ctz(mask));
     view->pass++;

@@ -47,7 +47,7 @@ void sirq_feeds_poll_end(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, bool mor
         if (feed->touched && fill > fullest)
             fullest = fill;
         feed->touched = false;
-        if (more && fill < FILL_FULL / 2) {
+        if (more && fill < FILL_FULL / 2 && !nc->net->config.wake_every_poll) {
             link = &feed->next;
             continue;
         }

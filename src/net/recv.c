@@ -135,6 +135,15 @@ static int sleep_until_fed(struct sirq_socket *sock, int64_t timeout_ns, uint64_
     return err;
 }
 
+/* Where time is simulated; the thread may have moved when this returns true. */
+static bool recv_charge(struct sirq_core *core, enum sirq_cost cost, uint64_t n)
+{
+    if (__builtin_expect(core->host->charge == NULL, 1))
+        return false;
+    sirq_charge(home_cpu(core), cost, n);
+    return true;
+}
+
 int sirq_recv(struct sirq_socket *sock, struct sirq_msg *msgs, unsigned n, int64_t timeout_ns)
 {
     struct sirq_cpu *cpu;
@@ -147,6 +156,8 @@ int sirq_recv(struct sirq_socket *sock, struct sirq_msg *msgs, unsigned n, int64
     cpu = sock->net->core->host->this_cpu(sock->net->core);
     if (!may_sleep(sock->net->core, cpu))
         return -EDEADLK;
+    if (recv_charge(sock->net->core, SIRQ_COST_RECV_CALL, 1))
+        cpu = sock->net->core->host->this_cpu(sock->net->core);
     while ((got = take(sock, cpu, msgs, n)) == 0) {
         if (err != 0)
             return err;
@@ -157,5 +168,6 @@ int sirq_recv(struct sirq_socket *sock, struct sirq_msg *msgs, unsigned n, int64
         cpu = sock->net->core->host->this_cpu(sock->net->core); /* it may have moved */
     }
     copy_out(sock, msgs, got);
+    recv_charge(sock->net->core, SIRQ_COST_RECV_PACKET, got);
     return (int)got;
 }

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sirq/sim.h - the simulated host: the core on CPUs whose time is virtual.
+ *
+ * A world is a machine with its own clock, CPUs, scheduler and devices.  The core, the
+ * policies and the packet path run in it unchanged.  Many worlds may live in a process; one
+ * thread at a time runs a world, and nothing in a world depends on real time or addresses:
+ * the same configuration and seed give the same run, to the nanosecond.
+ *
+ * Tasks are coroutines.  Their code takes no time but what it spends: sirq_sim_spend(), the
+ * costs that the packet path charges (sirq/host.h), and the host's own.  While time passes
+ * the CPU takes interrupts, on top of the task as on a real machine, and may switch tasks.
+ *
+ * Set-up (everything that does not say "task") happens outside of the world: between runs.
+ */
+#ifndef SIRQ_SIM_H
+#define SIRQ_SIM_H
+
+#include <sirq/driver.h>
+#include <sirq/policy.h>
+#include <sirq/sched.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SIRQ_SIM_CPUS 1024u /* most CPUs of a world */
+#define SIRQ_SIM_TASKS 65536u
+
+struct sirq_sim;
+struct sirq_sim_task;
+struct sirq_sim_nic;
+
+/* Linux's tunables of the fair class, already scaled by CPUs; ns.  0: as Linux computes it. */
+struct sirq_sim_fair {
+    uint64_t latency_ns;            /* 6 ms * (1 + log2(min(CPUs, 8))) */
+    uint64_t min_granularity_ns;    /* 0.75 ms, likewise */
+    uint64_t wakeup_granularity_ns; /* 1 ms, likewise */
+};
+
+struct sirq_sim_config {
+    unsigned ncpus; /* 1..SIRQ_SIM_CPUS */
+    unsigned hz;    /* 0: 250; 1..100000 */
+    uint64_t seed;
+    const struct sirq_policy *policy; /* null: the default */
+    uint32_t cost_ns[SIRQ_NR_COSTS];  /* every one >= 1, at most a second: nothing is free */
+    struct sirq_sim_fair fair;
+    struct sirq_sched ksoftirqd;
+    uint64_t ipi_ns;        /* from a kick to the interrupt; 0: 1 us */
+    uint64_t stall_ns;      /* watchdog bound; 0: one second */
+    uint64_t rt_period_ns;  /* RT throttling; 0: one second */
+    uint64_t rt_runtime_ns; /* of each period; 0: 95 %; >= the period: no throttling */
+    /*
+     * Linux CONFIG_IRQ_TIME_ACCOUNTING: interrupts and softirqs outside ksoftirqd are not
+     * charged to the task they interrupt.
+     */
+    bool irq_time_accounting;
+    unsigned smt;          /* threads of a core: 0 or 1: no SMT, 2: CPUs 2n and 2n+1 share one */
+    unsigned smt_permille; /* time per work while the sibling is busy; 0: 1600 */
+    void (*report)(void *arg, unsigned cpu, const char *what, uint64_t value); /* may be null */
+    void *report_arg;
+};
+
+/* 0, or -EINVAL or -ENOMEM with err filled and nothing left behind. */
+int sirq_sim_create(struct sirq_sim **out, const struct sirq_sim_config *config,
+                    struct sirq_error *err);
+
+/*
+ * Devices are detached, sockets closed and the packet path destroyed before.  Tasks end where
+ * they are: what their code holds is not released.
+ */
+void sirq_sim_destroy(struct sirq_sim *sim);
+
+/* Let virtual time pass up to `until_ns`.  The clock begins at 0. */
+void sirq_sim_run(struct sirq_sim *sim, uint64_t until_ns);
+
+/* Return from sirq_sim_run() after the present event.  Any context. */
+void sirq_sim_stop(struct sirq_sim *sim);
+
+uint64_t sirq_sim_now_ns(const struct sirq_sim *sim);
+struct sirq_core *sirq_sim_core(struct sirq_sim *sim);
+
+/* Bytes held by the world: stacks, tasks, queues; not the packet path's. */
+size_t sirq_sim_memory(const struct sirq_sim *sim);
+
+/*
+ * What happened so far: events taken off the queue, and slices of CPU time that ended
+ * without one (a charge during which nothing else was due).
+ */
+struct sirq_sim_events {
+    uint64_t events;   /* interrupts posted, timers, ticks, ends of slices */
+    uint64_t charges;  /* of them and beside them: charges to a CPU */
+    uint64_t switches; /* context switches */
+};
+void sirq_sim_events(const struct sirq_sim *sim, struct sirq_sim_events *out);
+
+/* A number that depends on everything that happened, and in which order. */
+uint64_t sirq_sim_digest(const struct sirq_sim *sim);
+
+/* ---- tasks -------------------------------------------------------------------------- */
+
+struct sirq_sim_task_config {
+    const char *name;                                  /* by reference */
+    void (*fn)(struct sirq_sim_task *task, void *arg); /* the task ends when it returns */
+    void *arg;
+    int cpu;                 /* pinned to this CPU, -1: wherever it is allowed */
+    const uint64_t *allowed; /* mask, bit per CPU, null: all; with cpu == -1 */
+    struct sirq_sched sched;
+};
+
+/* 0, -EINVAL or -ENOMEM with err filled.  Runnable at once.  The task lives as long as its
+ * world. */
+int sirq_sim_spawn(struct sirq_sim *sim, const struct sirq_sim_task_config *config,
+                   struct sirq_sim_task **out, struct sirq_error *err);
+
+struct sirq_sim_task_stats {
+    uint64_t sched_ns;   /* as the scheduler charged it: what top shows */
+    uint64_t task_ns;    /* true time of the task's own code */
+    uint64_t softirq_ns; /* softirqs on top of it; ksoftirqd: its runs */
+    uint64_t hardirq_ns; /* interrupts on top of it */
+    uint64_t switches;   /* times it was switched to */
+    uint64_t preempted;  /* times it had to give way while it could run */
+};
+void sirq_sim_task_stats(struct sirq_sim_task *task, struct sirq_sim_task_stats *out);
+struct sirq_sim_task *sirq_sim_ksoftirqd(struct sirq_sim *sim, unsigned cpu);
+
+/* ---- in a task (spend: also in softirq and hardirq) ---------------------------------- */
+
+/* The CPU works for `ns`. */
+void sirq_sim_spend(struct sirq_sim *sim, uint64_t ns);
+
+void sirq_sim_sleep_until(struct sirq_sim_task *task, uint64_t time_ns);
+void sirq_sim_yield(struct sirq_sim_task *task);
+/* The CPU that the caller runs on; until time passes. */
+struct sirq_cpu *sirq_sim_this_cpu(const struct sirq_sim *sim);
+struct sirq_sim *sirq_sim_of(const struct sirq_sim_task *task);
+
+/* Uniform in 0..n-1, n > 0, of the world's seed.  Any context. */
+uint64_t sirq_sim_random(struct sirq_sim *sim, uint64_t n);
+
+/* ---- CPUs --------------------------------------------------------------------------- */
+
+enum sirq_sim_level { SIRQ_SIM_IDLE, SIRQ_SIM_TASK, SIRQ_SIM_SOFTIRQ, SIRQ_SIM_HARDIRQ };
+#define SIRQ_SIM_LEVELS 4
+
+struct sirq_sim_cpu_stats {
+    uint64_t time_ns[SIRQ_SIM_LEVELS]; /* true time; the sum is the time that passed */
+    uint64_t switches;
+    uint64_t ticks;
+};
+void sirq_sim_cpu_stats(const struct sirq_sim *sim, unsigned cpu, struct sirq_sim_cpu_stats *out);
+
+/* ---- interrupts of your own devices --------------------------------------------------- */
+
+/* Deliver `irq` (handler and data filled) to `cpu`.  0, -EINVAL, -EBUSY, -ENOMEM. */
+int sirq_sim_irq_request(struct sirq_sim *sim, unsigned cpu, struct sirq_irq *irq,
+                         struct sirq_error *err);
+void sirq_sim_irq_free(struct sirq_sim *sim, struct sirq_irq *irq);
+
+/* The line wants its CPU in `delay_ns`; merged while it does so already.  Any context. */
+void sirq_sim_irq_raise(struct sirq_sim *sim, struct sirq_irq *irq, uint64_t delay_ns);
+
+/* ---- NICs --------------------------------------------------------------------------- */
+
+struct sirq_sim_nic_config {
+    unsigned ring_size;       /* frames, power of two; 0: 1024 */
+    uint64_t irq_interval_ns; /* moderation: least time between two interrupts; 0: none */
+    uint64_t gap_ns;          /* line rate: least time between two frames; 0: none */
+};
+
+/* Owned by the world.  0, -EINVAL or -ENOMEM with err filled. */
+int sirq_sim_nic_create(struct sirq_sim *sim, const struct sirq_sim_nic_config *config,
+                        struct sirq_sim_nic **out, struct sirq_error *err);
+
+enum sirq_sim_arrivals { SIRQ_SIM_CONSTANT, SIRQ_SIM_POISSON };
+
+/* A stream of UDP frames to one socket. */
+struct sirq_sim_source_config {
+    enum sirq_sim_arrivals arrivals;
+    uint64_t rate;              /* packets/s, 1..1e9 */
+    uint64_t start_ns, stop_ns; /* stop 0: never */
+    uint32_t saddr, daddr;      /* network order */
+    uint16_t sport, dport;      /* host order */
+    uint32_t size;              /* frame without FCS, bytes, 60..1514 */
+};
+int sirq_sim_source(struct sirq_sim_nic *nic, const struct sirq_sim_source_config *config,
+                    struct sirq_error *err);
+
+/*
+ * A peer that answers: a frame that arrives at the NIC some time after it was asked for.
+ * Addresses, ports and size of `config` count.  One request at a time.  Any context.
+ */
+struct sirq_sim_flow;
+int sirq_sim_flow_create(struct sirq_sim_nic *nic, const struct sirq_sim_source_config *config,
+                         struct sirq_sim_flow **out, struct sirq_error *err);
+void sirq_sim_flow_request(struct sirq_sim_flow *flow, uint64_t delay_ns);
+
+struct sirq_sim_nic_stats {
+    uint64_t arrived; /* frames from the wire */
+    uint64_t dropped; /* of them, lost at a full ring */
+    uint64_t taken;   /* by the driver */
+    uint64_t waiting; /* on the ring; arrived = dropped + taken + waiting, always */
+};
+void sirq_sim_nic_stats(struct sirq_sim_nic *nic, struct sirq_sim_nic_stats *out);
+
+/* The driver of a simulated NIC: sirq_netdev_config.device is the NIC. */
+extern const struct sirq_driver sirq_sim_driver;
+
+/* Deliver the device's interrupt to `cpu`, enable NAPI, unmask; and the reverse. */
+int sirq_sim_attach(struct sirq_sim *sim, unsigned cpu, struct sirq_netdev *dev,
+                    struct sirq_error *err);
+void sirq_sim_detach(struct sirq_sim *sim, struct sirq_netdev *dev);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

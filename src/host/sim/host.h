@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of the sim host share. */
+#ifndef SIRQ_SIM_HOST_PRIVATE
+#error "host.h is private to src/host/sim"
+#endif
+#ifndef SIRQ_HOST_SIM_HOST_H
+#define SIRQ_HOST_SIM_HOST_H
+
+#define SIRQ_SIM_PRIVATE
+#include "../../sim/nic.h"
+#include <sirq/sim.h>
+
+extern const struct sirq_host sirq_sim_host;
+
+/* The world that this thread runs now; null outside of sirq_sim_run(). */
+struct sirq_sim *sirq_sim_current(void);
+
+/* Start ksoftirqd of every CPU.  0 or -ENOMEM. */
+int sirq_sim_ksoftirqds(struct sirq_sim *sim, const struct sirq_sched *sched);
+
+#endif

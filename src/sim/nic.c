@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+/* See nic.h.  Invariant: arrived = dropped + cons + (prod - cons), prod - cons <= size. */
+#define SIRQ_SIM_PRIVATE
+#include "nic.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define NS_PER_S UINT64_C(1000000000)
+
+static void source_step(struct sirq_source *source)
+{
+    if (source->poisson) {
+        source->next += sirq_rng_exp(&source->rng, NS_PER_S * 1024 / source->rate) / 1024;
+    } else {
+        source->next += source->interval_ns;
+        source->rest += source->interval_rest;
+        if (source->rest >= source->rate) {
+            source->rest -= source->rate;
+            source->next++;
+        }
+    }
+    if (source->next >= source->stop)
+        source->next = UINT64_MAX;
+}
+
+/* Which source's frame is next on the wire, and when. */
+static unsigned next_source(const struct sirq_sim_nic *nic, uint64_t *time)
+{
+    unsigned first = 0;
+
+    *time = UINT64_MAX;
+    for (unsigned i = 0; i < nic->nsources; i++) {
+        if (nic->source[i]->next < *time) {
+            *time = nic->source[i]->next;
+            first = i;
+        }
+    }
+    /* The line is busy with the frame before. */
+    if (nic->arrival_ever && *time < nic->arrival_last + nic->gap_ns)
+        *time = nic->arrival_last + nic->gap_ns;
+    return first;
+}
+
+static void arrive(struct sirq_sim_nic *nic, const struct sirq_frame *frame, uint64_t time)
+{
+    nic->arrived++;
+    nic->arrival_ever = true;
+    nic->arrival_last = time;
+    if (nic->prod - nic->cons < nic->size)
+        nic->ring[nic->prod++ & (nic->size - 1)] = (struct sirq_slot){.time = time, .frame = frame};
+    else
+        nic->dropped++;
+}
+
+uint32_t sirq_nic_advance(struct sirq_sim_nic *nic)
+{
+    uint64_t time, now = nic->sim->now;
+    unsigned source = next_source(nic, &time);
+
+    while (time <= now) {
+        arrive(nic, &nic->source[source]->frame, time);
+        source_step(nic->source[source]);
+        source = next_source(nic, &time);
+    }
+    return (uint32_t)(nic->prod - nic->cons);
+}
+
+const struct sirq_frame *sirq_nic_frame(const struct sirq_sim_nic *nic, uint32_t i, uint64_t *time)
+{
+    const struct sirq_slot *slot = &nic->ring[(nic->cons + i) & (nic->size - 1)];
+
+    *time = slot->time;
+    return slot->frame;
+}
+
+void sirq_nic_consume(struct sirq_sim_nic *nic, uint32_t n)
+{
+    assert(n <= nic->prod - nic->cons);
+    nic->cons += n;
+}
+
+/* ---- interrupts --------------------------------------------------------------------- */
+
+void sirq_nic_arm(struct sirq_sim_nic *nic)
+{
+    struct sirq_sim *sim = nic->sim;
+    uint64_t time = sim->now;
+
+    sirq_evq_cancel(&sim->evq, &nic->event);
+    if (nic->masked || nic->vcpu == NULL || nic->line.posted)
+        return;
+    if (sirq_nic_advance(nic) == 0)
+        next_source(nic, &time);
+    if (time == UINT64_MAX)
+        return;
+    if (nic->irq_ever && time < nic->irq_last + nic->irq_interval_ns)
+        time = nic->irq_last + nic->irq_interval_ns;
+    sirq_evq_add(&sim->evq, &nic->event, time);
+}
+
+static void nic_event(struct sirq_event *event, uint64_t now)
+{
+    struct sirq_sim_nic *nic = SIRQ_CONTAINER(event, struct sirq_sim_nic, event);
+
+    if (sirq_nic_advance(nic) == 0) {
+        sirq_nic_arm(nic);
+        return;
+    }
+    nic->irq_ever = true;
+    nic->irq_last = now;
+    sirq_vcpu_post(nic->vcpu, &nic->line);
+}
+
+static void nic_handler(struct sirq_vcpu *vcpu, struct sirq_vline *line)
+{
+    struct sirq_sim_nic *nic = SIRQ_CONTAINER(line, struct sirq_sim_nic, line);
+
+    if (nic->irq != NULL) /* detached meanwhile */
+        nic->irq->handler(vcpu->cpu, nic->irq->data);
+}
+
+void sirq_nic_mask(struct sirq_sim_nic *nic)
+{
+    nic->masked = true;
+    sirq_evq_cancel(&nic->sim->evq, &nic->event);
+}
+
+void sirq_nic_unmask(struct sirq_sim_nic *nic)
+{
+    nic->masked = false;
+    sirq_nic_arm(nic);
+}
+
+/* The peer's answer is here.  A ring in use has an interrupt or a poll to look at it. */
+static void flow_event(struct sirq_event *event, uint64_t now)
+{
+    struct sirq_sim_flow *flow = SIRQ_CONTAINER(event, struct sirq_sim_flow, event);
+    struct sirq_sim_nic *nic = flow->nic;
+    bool empty = sirq_nic_advance(nic) == 0;
+
+    arrive(nic, &flow->frame, now);
+    if (empty)
+        sirq_nic_arm(nic);
+}
+
+/* ---- life --------------------------------------------------------------------------- */
+
+struct sirq_sim_nic *sirq_nic_new(struct sirq_sim *sim, uint32_t ring_size)
+{
+    struct sirq_sim_nic *nic = calloc(1, sizeof(*nic));
+
+    if (nic == NULL)
+        return NULL;
+    nic->ring = calloc(ring_size, sizeof(*nic->ring));
+    if (nic->ring == NULL || sirq_evq_reserve(&sim->evq, 1) != 0) {
+        free(nic->ring);
+        free(nic);
+        return NULL;
+    }
+    nic->sim = sim;
+    nic->size = ring_size;
+    nic->masked = true;
+    nic->event.fn = nic_event;
+    nic->line.handler = nic_handler;
+    nic->next = sim->nics;
+    sim->nics = nic;
+    return nic;
+}
+
+void sirq_nics_free(struct sirq_sim *sim)
+{
+    struct sirq_sim_nic *nic;
+
+    while ((nic = sim->nics) != NULL) {
+        sim->nics = nic->next;
+        for (unsigned i = 0; i < nic->nsources; i++)
+            free(nic->source[i]);
+        while (nic->flows != NULL) {
+            struct sirq_sim_flow *flow = nic->flows;
+
+            nic->flows = flow->next;
+            free(flow);
+        }
+        free(nic->ring);
+        free(nic);
+    }
+}
+
+struct sirq_sim_flow *sirq_nic_flow_add(struct sirq_sim_nic *nic)
+{
+    struct sirq_sim_flow *flow = calloc(1, sizeof(*flow));
+
+    if (flow == NULL || sirq_evq_reserve(&nic->sim->evq, 1) != 0) {
+        free(flow);
+        return NULL;
+    }
+    flow->event.fn = flow_event;
+    flow->nic = nic;
+    flow->next = nic->flows;
+    nic->flows = flow;
+    return flow;
+}
+
+int sirq_nic_source_add(struct sirq_sim_nic *nic, struct sirq_source **out)
+{
+    struct sirq_source *source;
+
+    if (nic->nsources == SIM_SOURCES)
+        return -ENOSPC;
+    source = calloc(1, sizeof(*source));
+    if (source == NULL)
+        return -ENOMEM;
+    sirq_rng_seed(&source->rng, sirq_rng_next(&nic->sim->rng), nic->nsources);
+    source->next = UINT64_MAX;
+    nic->source[nic->nsources++] = source;
+    *out = source;
+    return 0;
+}

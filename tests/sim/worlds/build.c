@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/* The machine that a seed makes. */
+#include "worlds.h"
+
+#include <string.h>
+
+static void note_report(void *arg, unsigned cpu, const char *what, uint64_t value)
+{
+    struct world *world = arg;
+
+    (void)cpu;
+    (void)value;
+    if (strstr(what, "stood still") != NULL)
+        world->stall_reports++;
+    else
+        world->long_reports++;
+}
+
+static const struct sirq_policy *any_policy(struct world *world)
+{
+    unsigned n = 0;
+
+    while (sirq_policies[n] != NULL)
+        n++;
+    return sirq_policies[pick(world, 0, n - 1)];
+}
+
+static void build_machine(struct world *world)
+{
+    static const unsigned hz[] = {100, 250, 300, 1000, 10000};
+    struct sirq_sim_config config = {
+        .hz = hz[pick(world, 0, 4)],
+        .seed = world->seed,
+        .policy = any_policy(world),
+        .irq_time_accounting = chance(world, 50),
+        .ipi_ns = pick(world, 100, chance(world, 20) ? 2 * MS : 3000), /* late kicks */
+        .report = note_report,
+        .report_arg = world,
+        .stall_ns = 200 * MS,
+    };
+    struct sirq_error err;
+
+    config.ncpus = chance(world, 25) ? 1 : (unsigned)pick(world, 2, WORLD_CPUS);
+    if (config.ncpus % 2 == 0 && chance(world, 25))
+        config.smt = 2;
+    for (unsigned i = 0; i < SIRQ_NR_COSTS; i++)
+        config.cost_ns[i] = (uint32_t)pick(world, 1, chance(world, 10) ? 20000 : 1500);
+    world->ncpus = config.ncpus;
+    MUST(world, sirq_sim_create(&world->sim, &config, &err) == 0);
+    world->core = sirq_sim_core(world->sim);
+    world->switch_policy = chance(world, 40);
+    if (chance(world, 20))
+        sirq_force_threaded(world->core, (uint32_t)sirq_rng_next(&world->rng));
+}
+
+static void build_sources(struct world *world, unsigned nic)
+{
+    unsigned n = (unsigned)pick(world, 1, 3);
+
+    for (unsigned i = 0; i < n; i++) {
+        struct sirq_sim_source_config source = {
+            .arrivals = chance(world, 50) ? SIRQ_SIM_POISSON : SIRQ_SIM_CONSTANT,
+            .rate = pick(world, 1, 4) * (chance(world, 50) ? 1000 : 500000),
+            .start_ns = pick(world, 0, 10 * MS),
+            .stop_ns = world->load_ns,
+            .dport = (uint16_t)(100 + pick(world, 0, world->nsocks)), /* one too many: no socket */
+            .size = (uint32_t)pick(world, 60, 1514),
+        };
+        struct sirq_error err;
+
+        MUST(world, sirq_sim_source(world->nic[nic], &source, &err) == 0);
+    }
+}
+
+static void build_nics(struct world *world)
+{
+    world->nnics = (unsigned)pick(world, 0, WORLD_NICS);
+    for (unsigned i = 0; i < world->nnics; i++) {
+        struct sirq_sim_nic_config config = {
+            .ring_size = 1u << pick(world, 1, 10),
+            .irq_interval_ns = chance(world, 50) ? 0 : pick(world, 1000, 200000),
+            .gap_ns = pick(world, 0, 200),
+        };
+        struct sirq_netdev_config dev = {0};
+        struct sirq_error err;
+
+        MUST(world, sirq_sim_nic_create(world->sim, &config, &world->nic[i], &err) == 0);
+        dev.device = world->nic[i];
+        MUST(world,
+             sirq_netdev_open(&world->dev[i], world->net, &sirq_sim_driver, &dev, &err) == 0);
+        MUST(world, sirq_sim_attach(world->sim, (unsigned)pick(world, 0, world->ncpus - 1),
+                                    &world->dev[i], &err) == 0);
+        build_sources(world, i);
+    }
+}
+
+static void build_net(struct world *world)
+{
+    const struct sirq_net_config config = {
+        .pool_packets = (unsigned)pick(world, 64, 1024), /* may run out */
+        .netdev_budget = (unsigned)pick(world, 1, 600),
+        .poll_until_budget = chance(world, 30),
+        .wake_every_poll = chance(world, 50),
+    };
+
+    MUST(world, sirq_net_create(&world->net, world->core, &config) == 0);
+    world->nsocks = (unsigned)pick(world, 1, WORLD_SOCKS);
+    for (unsigned i = 0; i < world->nsocks; i++) {
+        const struct sirq_socket_config sock = {
+            .port = (uint16_t)(100 + i),
+            .rcvbuf = pick(world, 2, 128) * SIRQ_PKT_TRUESIZE,
+        };
+
+        MUST(world, sirq_socket_open(world->net, &sock, &world->sock[i]) == 0);
+    }
+    build_nics(world);
+}
+
+void world_build(struct world *world, uint64_t seed)
+{
+    memset(world, 0, sizeof(*world));
+    world->seed = seed;
+    sirq_rng_seed(&world->rng, seed, 1);
+    world->load_ns = pick(world, 10, 60) * MS;
+    build_machine(world);
+    MUST(world, sirq_tasklet_open(world->core) == 0);
+    build_net(world);
+    world_load(world);
+    world->sim->check = world_check;
+    world->sim->check_arg = world;
+}
+
+void world_take_apart(struct world *world)
+{
+    for (unsigned i = 0; i < world->nlines; i++)
+        sirq_sim_irq_free(world->sim, &world->line[i].irq);
+    for (unsigned i = 0; i < world->nnics; i++)
+        sirq_sim_detach(world->sim, &world->dev[i]);
+    for (unsigned i = 0; i < world->nsocks; i++)
+        sirq_socket_close(world->sock[i]);
+    for (unsigned i = 0; i < world->nnics; i++)
+        sirq_netdev_close(&world->dev[i]);
+    sirq_net_destroy(world->net);
+    sirq_sim_destroy(world->sim);
+}
