@@ -284,13 +284,16 @@ void sirq_force_threaded(struct sirq_core *core, uint32_t mask);
 
 /*
  * Wait until no CPU is inside a run or bottom-half section begun before the call, nor busy
- * with the wake-ups that one asked for.  Task context.
+ * with the wake-ups that one asked for; on the way call fn(cpu, data), unless it is null, as
+ * the owner of each CPU's bottom halves in turn.  Task context.
  */
-void sirq_synchronize(struct sirq_core *core);
-
-/* The same, and on the way fn(cpu, data) as the owner of each CPU's bottom halves in turn. */
 void sirq_synchronize_call(struct sirq_core *core, void (*fn)(struct sirq_cpu *cpu, void *data),
                            void *data);
+
+static inline void sirq_synchronize(struct sirq_core *core)
+{
+    sirq_synchronize_call(core, NULL, NULL);
+}
 
 /* Host clock of `cpu`, ns; and the same in jiffies. */
 uint64_t sirq_now_ns(const struct sirq_cpu *cpu);

@@ -125,7 +125,8 @@ void sirq_synchronize_call(struct sirq_core *core, void (*fn)(struct sirq_cpu *c
 
         if (!mine)
             sirq_own_local(cpu, ctx);
-        fn(cpu, data);
+        if (fn != NULL)
+            fn(cpu, data);
         if (mine)
             continue;
         sirq_disown_local(cpu, ctx);
@@ -134,15 +135,4 @@ void sirq_synchronize_call(struct sirq_core *core, void (*fn)(struct sirq_cpu *c
         while (!sirq_llist_empty(&cpu->wakes) || __atomic_load_n(&cpu->waking, __ATOMIC_SEQ_CST))
             core->host->relax(cpu);
     }
-}
-
-static void nothing(struct sirq_cpu *cpu, void *data)
-{
-    (void)cpu;
-    (void)data;
-}
-
-void sirq_synchronize(struct sirq_core *core)
-{
-    sirq_synchronize_call(core, nothing, NULL);
 }
