@@ -46,6 +46,7 @@ check warnings-gcc build gcc
 check warnings-clang build clang
 check size scripts/lint-size.sh
 check style scripts/lint-style.sh
+check readme scripts/lint-readme.sh
 check layers scripts/lint-layers.py
 check core scripts/lint-core.sh build-lint-gcc
 check clang-tidy check_tidy
