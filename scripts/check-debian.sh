@@ -75,8 +75,10 @@ child=
 apart() {
     unshare --mount --propagation private --pid --fork --kill-child "$@" &
     child=$!
-    wait $child
+    local status=0
+    wait $child || status=$?
     child=
+    return $status
 }
 
 clean_up() {

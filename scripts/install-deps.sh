@@ -12,7 +12,7 @@
 set -eu
 
 # The one list of packages.  build is enough for `make run` and `make check`.
-build="gcc libc6-dev libboost-context-dev libcyaml-dev meson ninja-build pkg-config python3 libcmocka-dev iproute2"
+build="gcc libc6-dev libboost-context-dev libcyaml-dev libyaml-dev meson ninja-build pkg-config python3 libcmocka-dev iproute2"
 lint="clang clang-format clang-tidy binutils"
 bench="libuv1-dev liburcu-dev"
 fuzz="clang libclang-rt-14-dev llvm"
