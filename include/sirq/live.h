@@ -97,7 +97,8 @@ unsigned sirq_live_cpu_number(const struct sirq_cpu *cpu);
  * threads move to another CPU, its pending work is run first, and what is still raised on it
  * by somebody who holds on to it is run by another CPU's ksoftirqd.  0, -EINVAL, -EBUSY (the
  * last CPU; too many interrupts for the other; has it already), -EPERM, -ENOMEM, with err
- * filled. */
+ * filled.  When an interrupt cannot be moved (-ENOMEM, -EBADF, ...) the CPU stays, and what
+ * was not moved before stays with it. */
 int sirq_live_cpu_add(struct sirq_live *live, unsigned cpu, struct sirq_error *err);
 int sirq_live_cpu_remove(struct sirq_live *live, unsigned cpu, struct sirq_error *err);
 
