@@ -131,7 +131,8 @@ int sirq_live_ksoftirqd_affinity(struct sirq_live *live, unsigned cpu, const cpu
 void sirq_live_poll(struct sirq_live *live);
 
 /* Deliver `irq` (fd, handler, ... filled) to the machine's CPU `cpu`; and stop that: no
- * handler runs when sirq_live_irq_free() returns.  0, -EINVAL, -EBUSY (is delivered already),
+ * handler runs when sirq_live_irq_free() returns.  0, -EINVAL (not the engine's CPU, no handler
+ * or pending), -EBUSY (is delivered already),
  * -ENOSPC (16 on one CPU), with err filled. */
 int sirq_live_irq_request(struct sirq_live *live, unsigned cpu, struct sirq_irq *irq,
                           struct sirq_error *err);

@@ -136,6 +136,9 @@ int sirq_live_irq_request(struct sirq_live *live, unsigned cpu, struct sirq_irq 
     sigset_t before;
     int ret;
 
+    if (irq->handler == NULL || irq->pending == NULL)
+        return sirq_fail(err, EINVAL, "interrupt: no '%s' function given",
+                         irq->handler == NULL ? "handler" : "pending");
     sirq_host_config_lock(live, &before);
     found = sirq_live_cpu(live, cpu);
     if (found == NULL)

@@ -21,6 +21,23 @@ static bool never_pending(void *data)
     return false;
 }
 
+static void request_without_handler_or_pending_is_refused(void **state)
+{
+    struct sirq_live *live = env_start(SIRQ_DELIVER_THREAD, 1);
+    struct sirq_irq deaf = {.fd = 0, .pending = never_pending};
+    struct sirq_irq blind = {.fd = 0, .handler = handler};
+    struct sirq_error err;
+
+    (void)state;
+    assert_int_equal(sirq_live_irq_request(live, env_numbers[0], &deaf, &err), -EINVAL);
+    assert_non_null(strstr(err.text, "handler"));
+    assert_int_equal(sirq_live_irq_request(live, env_numbers[0], &blind, &err), -EINVAL);
+    assert_non_null(strstr(err.text, "pending"));
+    assert_null(deaf.cpu);
+    assert_null(blind.cpu);
+    sirq_live_stop(live);
+}
+
 /* A closed descriptor can be delivered nowhere; another line of the same CPU is not harmed. */
 static void cpu_with_interrupt_that_cannot_move_stays(void **state)
 {
@@ -81,6 +98,7 @@ static void detach_of_device_whose_interrupt_is_lost_disables_napi(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(request_without_handler_or_pending_is_refused),
         cmocka_unit_test(cpu_with_interrupt_that_cannot_move_stays),
         cmocka_unit_test(detach_of_device_whose_interrupt_is_lost_disables_napi),
     };
