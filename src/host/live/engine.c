@@ -153,7 +153,8 @@ static int make_stacks(struct sirq_live *live)
         return -ENOMEM;
     }
     for (unsigned i = 0; i < live->max_threads; i++) {
-        mprotect(live->altstacks + i * stride, GUARD, PROT_NONE);
+        if (mprotect(live->altstacks + i * stride, GUARD, PROT_NONE) != 0)
+            return -errno; /* each takes a mapping, and those are limited */
         live->threads[i].altstack = live->altstacks + i * stride + GUARD;
     }
     live->memory += (size_t)LIVE_ALTSTACK * live->max_threads;
