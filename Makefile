@@ -18,6 +18,8 @@ MAKEFLAGS += --no-print-directory
 # $(call configure,DIR,OPTIONS,COMPILER): set DIR up once; ninja does it again when need be.
 configure = test -f $(1)/build.ninja || $(if $(3),CC=$(3)) meson setup $(2) $(1)
 comma := ,
+# Each word of a list as one argument, whatever the shell would see in it.
+quoted = $(foreach word,$(1),'$(subst ','\'',$(word))')
 
 .PHONY: all run check sim lint format asan tsan bench install fuzz clean help deps
 
@@ -32,7 +34,7 @@ run: all ## build, then the live UDP flood under every policy (LAB_ARGS="..." fo
 	@$(BUILD)/softirq lab $(LAB_ARGS)
 
 check: all ## build, then all tests; the last line counts the test cases
-	@$(TESTS) $(BUILD) $(NAMES)
+	@$(TESTS) $(BUILD) $(call quoted,$(NAMES))
 
 sim: all ## SIM_COUNT (4000) random worlds from SIM_SEED (the clock), and those that failed once
 	@$(BUILD)/tests/sim/softirq-worlds --kept tests/sim/worlds/kept.txt --seed $(SIM_SEED) \
@@ -53,13 +55,13 @@ asan: deps ## all tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@ninja -C build-asan
 	@ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1 \
 	UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
-	$(TESTS) build-asan --slow-by 4 --without no-asan $(NAMES)
+	$(TESTS) build-asan --slow-by 4 --without no-asan $(call quoted,$(NAMES))
 
 tsan: deps ## the tests under ThreadSanitizer, without the suite no-tsan
 	@$(call configure,build-tsan,-Db_sanitize=thread $(SAN_FLAGS))
 	@ninja -C build-tsan
 	@TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1 \
-	$(TESTS) build-tsan --slow-by 8 --no-aslr --without no-tsan $(NAMES)
+	$(TESTS) build-tsan --slow-by 8 --no-aslr --without no-tsan $(call quoted,$(NAMES))
 
 bench: ## compare with libuv, eventfd+epoll and liburcu; writes build/bench.csv
 	@$(DEPS) build bench

@@ -4,6 +4,8 @@
 
     scripts/run-tests.py BUILDDIR [--slow-by FACTOR] [--without SUITE]... [NAME...]
 
+Only executables whose name has one of NAME in it; a|b gives two.
+
 Meson counts executables; this counts what is inside them.  cmocka is asked for TAP output,
 so each of its cases is one; an executable that prints no TAP plan (a script) is one case,
 by its exit code (77: skipped).  A crash, a timeout, a failed group fixture or a case that
@@ -144,12 +146,13 @@ def no_aslr(wanted):
 def main():
     args = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     args.add_argument("builddir")
-    args.add_argument("names", nargs="*", help="only executables whose name contains one of these")
+    args.add_argument("names", nargs="*", help="only executables whose name contains one of these (or a|b)")
     args.add_argument("--slow-by", type=float, default=1, metavar="FACTOR",
                       help="stretch every timeout (sanitizers)")
     args.add_argument("--without", action="append", default=[], metavar="SUITE")
     args.add_argument("--no-aslr", action="store_true")
     args = args.parse_intermixed_args()
+    names = [part for name in args.names for part in name.split("|") if part]
 
     with open(os.path.join(args.builddir, "meson-info", "intro-tests.json")) as file:
         tests = json.load(file)
@@ -162,7 +165,7 @@ def main():
         suites = {suite.split(":")[-1] for suite in test["suite"]}
         if suites & set(args.without):
             continue
-        if args.names and not any(name in test["name"] for name in args.names):
+        if names and not any(name in test["name"] for name in names):
             continue
         timeout = (test["timeout"] or 30) * args.slow_by
         log = os.path.join(logs, re.sub(r"[^\w.-]+", "_", test["name"]) + ".log")

@@ -112,7 +112,8 @@ struct sirq_host {
 
     /*
      * Sleep until wq->seq != seq or the timeout (ns; < 0: none) is over.  Task context,
-     * bottom halves enabled.  Returns 0 (also spuriously), -ETIMEDOUT or -EINTR.
+     * bottom halves enabled.  `cpu` is this_cpu(), or any of the core's when the thread runs
+     * on none of them: its interrupts are then not the caller's to take.  Returns 0 (also spuriously), -ETIMEDOUT or -EINTR.
      */
     int (*wait)(struct sirq_cpu *cpu, struct sirq_wq *wq, uint32_t seq, int64_t timeout_ns);
 

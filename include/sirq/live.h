@@ -89,7 +89,8 @@ unsigned sirq_live_cpu_number(const struct sirq_cpu *cpu);
  * threads move to another CPU, its pending work is run first, and what is still raised on it
  * by somebody who holds on to it is run by another CPU's ksoftirqd.  0, -EINVAL, -EBUSY (the
  * last CPU; too many interrupts for the other; has it already), -EPERM, -ENOMEM, with err
- * filled. */
+ * filled.  When an interrupt cannot be moved (-ENOMEM, -EBADF, ...) the CPU stays, and what
+ * was not moved before stays with it. */
 int sirq_live_cpu_add(struct sirq_live *live, unsigned cpu, struct sirq_error *err);
 int sirq_live_cpu_remove(struct sirq_live *live, unsigned cpu, struct sirq_error *err);
 
@@ -122,7 +123,8 @@ int sirq_live_ksoftirqd_affinity(struct sirq_live *live, unsigned cpu, const cpu
 void sirq_live_poll(struct sirq_live *live);
 
 /* Deliver `irq` (fd, handler, ... filled) to the machine's CPU `cpu`; and stop that: no
- * handler runs when sirq_live_irq_free() returns.  0, -EINVAL, -EBUSY (is delivered already),
+ * handler runs when sirq_live_irq_free() returns.  0, -EINVAL (not the engine's CPU, no handler
+ * or pending), -EBUSY (is delivered already),
  * -ENOSPC (16 on one CPU), with err filled. */
 int sirq_live_irq_request(struct sirq_live *live, unsigned cpu, struct sirq_irq *irq,
                           struct sirq_error *err);

@@ -22,6 +22,13 @@ extern "C" {
 
 /* ---- drop reasons ------------------------------------------------------------------ */
 
+/*
+ * What is looked at, and what not: a frame's destination MAC address is the device's business
+ * and not checked; IPv4 options are skipped, not interpreted (no source routing); the IPv4
+ * destination is compared with the sockets' addresses alone, and a socket bound to any address
+ * takes any destination, multicast and broadcast among them.
+ */
+
 /* X(symbol, name, meaning) */
 #define SIRQ_DROPS(X)                                                          \
     X(ETH_SHORT, "eth_short", "frame shorter than an Ethernet header")         \
@@ -157,7 +164,7 @@ void sirq_napi_enable(struct sirq_napi *napi);
 struct sirq_socket;
 
 struct sirq_socket_config {
-    uint32_t addr; /* IPv4 in network order, 0: any */
+    uint32_t addr; /* IPv4 in network order, 0: any, multicast and broadcast too */
     uint16_t port; /* host order, 1..65535 */
     size_t rcvbuf; /* byte cap of the queue in truesize; 0: 1 MiB, 4 KiB to 256 MiB */
 };

@@ -153,7 +153,8 @@ static int make_stacks(struct sirq_live *live)
         return -ENOMEM;
     }
     for (unsigned i = 0; i < live->max_threads; i++) {
-        mprotect(live->altstacks + i * stride, GUARD, PROT_NONE);
+        if (mprotect(live->altstacks + i * stride, GUARD, PROT_NONE) != 0)
+            return -errno; /* each takes a mapping, and those are limited */
         live->threads[i].altstack = live->altstacks + i * stride + GUARD;
     }
     live->memory += (size_t)LIVE_ALTSTACK * live->max_threads;
@@ -408,12 +409,14 @@ int sirq_live_cpu_remove(struct sirq_live *live, unsigned cpu, struct sirq_error
     } else if (!sirq_host_lines_fit(live_of(found), heir)) {
         ret = sirq_fail(err, EBUSY, "cpu %u: cpu %u would get more than %u interrupts: detach some",
                         cpu, heir->number, LIVE_MAX_LINES);
+    } else if ((ret = sirq_host_lines_move(live_of(found), heir)) != 0) {
+        sirq_fail(err, -ret, "cpu %u: an interrupt cannot be delivered to cpu %u instead: %s", cpu,
+                  heir->number, strerror(-ret));
     } else {
         lc = live_of(found);
         sirq_host_threads_move(lc, heir);
         sirq_host_retarget(heir);
         sirq_host_retarget(lc);
-        sirq_host_lines_move(lc, heir);
         sirq_host_cpu_down(lc);
         move_timers(lc->cpu, heir->cpu);
     }

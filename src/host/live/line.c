@@ -136,6 +136,9 @@ int sirq_live_irq_request(struct sirq_live *live, unsigned cpu, struct sirq_irq 
     sigset_t before;
     int ret;
 
+    if (irq->handler == NULL || irq->pending == NULL)
+        return sirq_fail(err, EINVAL, "interrupt: no '%s' function given",
+                         irq->handler == NULL ? "handler" : "pending");
     sirq_host_config_lock(live, &before);
     found = sirq_live_cpu(live, cpu);
     if (found == NULL)
@@ -175,19 +178,34 @@ bool sirq_host_lines_fit(const struct live_cpu *from, const struct live_cpu *to)
     return count_lines(from) + count_lines(to) <= LIVE_MAX_LINES;
 }
 
-/* The lines of a CPU that is given away; config_lock is held. */
-void sirq_host_lines_move(struct live_cpu *from, struct live_cpu *to)
+/* When `to` cannot have it, it goes back where it was; that place is free, so this works
+ * unless its descriptor itself is at fault. */
+static int move_line(struct live_cpu *from, struct live_cpu *to, struct sirq_irq *irq)
 {
-    for (unsigned i = 0; i < LIVE_MAX_LINES; i++) {
-        struct sirq_irq *irq = from->lines[i];
+    int ret;
 
-        if (irq == NULL)
-            continue;
-        remove_line(from, irq);
-        if (add_line(to, irq) == 0)
-            sirq_host_irq_unmask(irq);
-    }
+    remove_line(from, irq);
+    ret = add_line(to, irq);
+    if (ret != 0 && add_line(from, irq) != 0)
+        sirq_host_report(from->cpu, "an interrupt is delivered no more; its descriptor",
+                         (uint64_t)irq->fd);
+    sirq_host_irq_unmask(irq);
+    return ret;
+}
+
+/* The lines of a CPU that is given away, up to the first that cannot be moved; config_lock is
+ * held. */
+int sirq_host_lines_move(struct live_cpu *from, struct live_cpu *to)
+{
+    int ret = 0;
+
+    for (unsigned i = 0; ret == 0 && i < LIVE_MAX_LINES; i++)
+        if (from->lines[i] != NULL)
+            ret = move_line(from, to, from->lines[i]);
     sirq_host_rescan(to);
+    if (ret != 0)
+        sirq_host_rescan(from);
+    return ret;
 }
 
 /* The CPU may be given back at any time: the line is where it is when we look. */
@@ -210,15 +228,10 @@ int sirq_live_attach(struct sirq_live *live, unsigned cpu, struct sirq_netdev *d
     return 0;
 }
 
+/* Attached is a device whose NAPI is enabled: its line may have been lost. */
 void sirq_live_detach(struct sirq_live *live, struct sirq_netdev *dev)
 {
-    sigset_t before;
-    bool attached;
-
-    sirq_host_config_lock(live, &before); /* it may be on its way to another CPU */
-    attached = line_cpu(&dev->irq) != NULL;
-    sirq_host_config_unlock(live, &before);
-    if (!attached)
+    if (__atomic_load_n(&dev->napi.state, __ATOMIC_ACQUIRE) & SIRQ_NAPI_DISABLED)
         return;
     dev->driver->irq_mask(dev);
     sirq_live_irq_free(live, &dev->irq);

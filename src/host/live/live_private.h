@@ -226,7 +226,7 @@ void sirq_host_irq_mask(struct sirq_irq *irq);
 void sirq_host_irq_unmask(struct sirq_irq *irq);
 void sirq_host_line_owner(const struct sirq_irq *irq, uint32_t tid);
 bool sirq_host_lines_fit(const struct live_cpu *from, const struct live_cpu *to);
-void sirq_host_lines_move(struct live_cpu *from, struct live_cpu *to);
+int sirq_host_lines_move(struct live_cpu *from, struct live_cpu *to);
 void sirq_host_rescan(struct live_cpu *lc);
 
 /* cpu.c */

@@ -66,7 +66,7 @@ static void rt_count(struct live_thread *thread, bool runnable)
 {
     bool rt = __atomic_load_n(&thread->rt, __ATOMIC_RELAXED);
     struct sirq_cpu *now = rt && runnable ? thread_lc(thread)->cpu : NULL;
-    struct sirq_cpu *old = __atomic_exchange_n(&thread->rt_on, now, __ATOMIC_ACQ_REL);
+    struct sirq_cpu *old = __atomic_exchange_n(&thread->rt_on, now, __ATOMIC_SEQ_CST);
 
     if (old == now)
         return;
@@ -102,13 +102,32 @@ void sirq_host_thread_awake(struct live_thread *thread)
         sirq_host_retarget(lc);
 }
 
-/* It was woken and will run: to the policy an RT task counts from here on. */
+static bool gone(const struct live_thread *thread)
+{
+    return __atomic_load_n(&thread->state, __ATOMIC_SEQ_CST) == LIVE_FREE;
+}
+
+/* In the order opposite to sirq_host_thread_queued(): whose exchange is the last clears both. */
+static void forget(struct live_thread *thread)
+{
+    rt_count(thread, false);
+    __atomic_store_n(&thread->woken, 0, __ATOMIC_RELAXED);
+}
+
+/*
+ * It was woken and will run: to the policy an RT task counts from here on.  It may unregister
+ * while we count it.  We count, then look whether it is gone; it says so, then takes off what
+ * is counted (all seq_cst): one of the two sees the other.  Should the place be taken again in
+ * between, the next sleep of its new thread sets the count right.
+ */
 void sirq_host_thread_queued(struct live_thread *thread)
 {
-    if (__atomic_load_n(&thread->state, __ATOMIC_ACQUIRE) == LIVE_FREE)
+    if (gone(thread))
         return;
     __atomic_store_n(&thread->woken, 1, __ATOMIC_RELAXED);
     rt_count(thread, true);
+    if (gone(thread))
+        forget(thread);
 }
 
 static unsigned count_awake(const struct live_cpu *lc)
@@ -332,7 +351,8 @@ void sirq_live_thread_unregister(struct sirq_live *live)
     sirq_host_this_thread = NULL;
     sirq_host_this_lc = NULL;
     restore(thread);
-    __atomic_store_n(&thread->state, LIVE_FREE, __ATOMIC_RELEASE);
+    __atomic_store_n(&thread->state, LIVE_FREE, __ATOMIC_SEQ_CST);
+    forget(thread); /* a waker may have counted it meanwhile; nobody publishes: config_lock */
     /* An interrupt may have been on its way to this thread: let the next target look. */
     __atomic_store_n(&lc->rescan, 1, __ATOMIC_SEQ_CST);
     __atomic_store_n(&lc->kicked, 0, __ATOMIC_SEQ_CST);

@@ -99,8 +99,7 @@ int sirq_host_wait(struct sirq_cpu *cpu, struct sirq_wq *wq, uint32_t seq, int64
         sirq_host_thread_asleep(self);
     }
     /* Asleep first, then the last look: irq/N leaves interrupts to whoever is awake. */
-    if (cpu != NULL)
-        sirq_host_safe_point(cpu);
+    sirq_live_poll(live_of(cpu)->live); /* cpu may only name the engine: see sirq/host.h */
     ret = sirq_host_futex_wait(&wq->seq, seq, timeout_ns < 0 ? NULL : &ts);
     if (self != NULL) {
         sirq_host_thread_awake(self);

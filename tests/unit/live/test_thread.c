@@ -358,6 +358,55 @@ static void interrupt_by_a_thread_leaves_its_signals_open(void **state)
     assert_int_equal(shut, 0);
 }
 
+/* ---- a thread on none of the engine's CPUs ----------------------------------------------- */
+
+static void note_tid(struct sirq_cpu *cpu, void *data)
+{
+    (void)cpu;
+    __atomic_store_n((pid_t *)data, gettid(), __ATOMIC_SEQ_CST);
+}
+
+/* Awake for the engine, and passing no safe point. */
+static void *sleep_elsewhere(void *arg)
+{
+    if (sirq_live_thread_register(live, (int)env_numbers[0], NULL, NULL) != 0)
+        abort();
+    __atomic_store_n(&blocked, 1, __ATOMIC_SEQ_CST);
+    while (__atomic_load_n((pid_t *)arg, __ATOMIC_SEQ_CST) == 0)
+        env_sleep_us(500);
+    sirq_live_thread_unregister(live);
+    return NULL;
+}
+
+static void sleeper_outside_takes_no_interrupts(void **state)
+{
+    struct sirq_wq wq = {.eventfd = -1};
+    cpu_set_t before, outside;
+    struct sirq_cpu *cpu;
+    pthread_t thread;
+    pid_t tid = 0;
+
+    (void)state;
+    ENV_SKIP_UNLESS(env_ncpus >= 2, "needs 2 CPUs");
+    live = env_start(SIRQ_DELIVER_POLL, 1);
+    cpu = sirq_live_cpu(live, env_numbers[0]);
+    assert_int_equal(sirq_open(sirq_live_core(live), SIRQ_BLOCK, "test", note_tid, &tid), 0);
+    blocked = 0;
+    assert_int_equal(pthread_create(&thread, NULL, sleep_elsewhere, &tid), 0);
+    while (!__atomic_load_n(&blocked, __ATOMIC_SEQ_CST))
+        env_sleep_us(1000);
+    sched_getaffinity(0, sizeof(before), &before);
+    CPU_ZERO(&outside);
+    CPU_SET(env_numbers[1], &outside);
+    assert_int_equal(sched_setaffinity(0, sizeof(outside), &outside), 0);
+    sirq_raise_remote(cpu, SIRQ_BLOCK);
+    sirq_live_core(live)->host->wait(cpu, &wq, 0, 1000000);
+    pthread_join(thread, NULL); /* irq/N has taken it after two ticks */
+    assert_int_equal(sched_setaffinity(0, sizeof(before), &before), 0);
+    assert_int_not_equal(tid, gettid());
+    sirq_live_stop(live);
+}
+
 #define CASE(subject_state_result) \
     cmocka_unit_test_setup_teardown(subject_state_result, set_up, tear_down)
 
@@ -371,6 +420,7 @@ int main(void)
         CASE(blocked_read_is_restarted),
         CASE(interrupt_by_a_thread_leaves_its_signals_open),
         CASE(kicks_are_answered_while_threads_come_and_go),
+        cmocka_unit_test(sleeper_outside_takes_no_interrupts),
     };
 
     env_init();
