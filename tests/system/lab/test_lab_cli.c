@@ -196,6 +196,8 @@ static void bad_input_gives_exit_2_and_names_the_argument(void **state)
         {"lab nonsense", {"nonsense", "udp-flood"}},
         {"lab udp-flood udp-flood", {"one experiment", ""}},
         {"lab udp-flood --world mars", {"mars", "live"}},
+        {"lab --world mars udp-flood", {"mars", "live"}},
+        {"lab --world live", {"udp-flood", "experiment"}},
         {"lab udp-flood --policy linux", {"linux", "ksoftirqd"}},
         {"lab udp-flood --policy ''", {"--policy", "inline"}},
         {"lab udp-flood --policy inline,", {"--policy", "inline"}},
@@ -240,7 +242,7 @@ static void help_and_version_give_exit_0(void **state)
 {
     static const char *const cases[][2] = {{"--help", "examples"},
                                            {"--version", "softirq "},
-                                           {"lab --help", "--rate"},
+                                           {"lab --help", "--list explains"},
                                            {"lab --list", "udp-flood"}};
     static struct run run;
 
@@ -363,12 +365,17 @@ static void light_load_run_is_complete_and_lossless(void **state)
     make_dir(dir);
     snprintf(path, sizeof(path), "%s/a.csv", dir);
     snprintf(args, sizeof(args),
-             "lab udp-flood --world live --policy ksoftirqd --rate 500 "
+             "lab --world live udp-flood --policy ksoftirqd --rate 500 "
              "--seconds 1 --receivers 2 --seed 42 --csv %s",
              path);
     start(&run, args);
     finish(&run);
     expect_exit(&run, 0); /* exit 0 also says that all sums were exact */
+    assert_non_null(strstr(run.text[0], "class"));
+    /* Not a terminal: a line for what is done. */
+    assert_non_null(strstr(run.text[1], "] one-CPU limit: done"));
+    assert_non_null(strstr(run.text[1], "] ksoftirqd, 2 receivers SCHED_OTHER, 500/s: done"));
+    assert_null(strchr(run.text[1], '\r'));
     n = read_csv(path, figures, 400);
     assert_true(figure_of(figures, n, "2 receivers SCHED_OTHER 500/s", "offered_rate") > 250);
     assert_true(figure_of(figures, n, "2 receivers SCHED_OTHER 500/s", "receiver1_rate") > 100);
