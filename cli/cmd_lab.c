@@ -46,10 +46,10 @@ static const struct option longs[] = {
 
 static const char usage[] =
     "usage: softirq lab EXPERIMENT [OPTION]...\n"
-    "       softirq lab --list\n\n"
+    "       softirq lab --list      experiments with their worlds; policies, explained\n\n"
     "options (default):\n"
     "  --world NAME         where it runs (live)\n"
-    "  --policy A,B|all     policies to compare (all)\n"
+    "  --policy A,B|all     policies to compare; --list explains them (all)\n"
     "  --nic shm|packet     shared-memory NIC, or AF_PACKET on a veth pair in a network\n"
     "                       namespace of its own (shm)\n"
     "  --delivery MODE      of interrupts: signal, thread or poll (signal)\n"
@@ -113,8 +113,6 @@ static int set_option(struct sirq_lab_options *options, int option, const char *
                       struct sirq_error *err)
 {
     switch (option) {
-    case OPT_WORLD:
-        return sirq_lab_set_world(options, text, err);
     case OPT_MACHINE:
         options->machine = text;
         return 0;
@@ -145,9 +143,10 @@ static int set_option(struct sirq_lab_options *options, int option, const char *
     }
 }
 
-/* Options and, among them, the experiment, which has to be known before its world. */
+/* Options and, among them, the experiment.  Its world depends on it, and so is looked at last. */
 static int parse(int argc, char **argv, struct sirq_lab_options *options, struct sirq_error *err)
 {
+    const char *world = NULL;
     int option, rc = 0;
 
     opterr = 0;
@@ -165,13 +164,15 @@ static int parse(int argc, char **argv, struct sirq_lab_options *options, struct
                            "no such option, or more than one begins so: %.40s; see "
                            "softirq lab --help",
                            argv[optind - 1]);
-        else if (option == OPT_WORLD && !options->experiment)
-            rc = sirq_fail(err, EINVAL, "name the experiment before --world");
+        else if (option == OPT_WORLD)
+            world = optarg;
         else
             rc = set_option(options, option, optarg, err);
     }
     if (!rc && optind < argc) /* after "--" */
         rc = sirq_fail(err, EINVAL, "what is '%.40s' for? see softirq lab --help", argv[optind]);
+    if (!rc && world && options->experiment)
+        rc = sirq_lab_set_world(options, world, err);
     return rc;
 }
 

@@ -32,7 +32,7 @@ enum {
 
 static const struct sirq_lab_table_column columns[] = {
     [COL_POLICY] = {"policy", true, 0, false},
-    [COL_CLASS] = {"receivers", true, 0, false},
+    [COL_CLASS] = {"class", true, 0, false},
     [COL_OFFERED] = {"offered/s", false, 8, false},
     [COL_RECEIVED] = {"received/s", false, 0, false},
     [COL_EACH] = {"each", false, 2, false},
@@ -230,17 +230,19 @@ static void sweep_columns(struct sirq_lab_table *table, const struct sirq_result
     }
 }
 
-/* One offered load: a cell per policy, in the order in which all loads were run. */
-static void sweep_row(struct sirq_lab_table *table, const struct sirq_flood_run *run,
+/* One offered load: a cell per policy, in the order in which all loads were run.  True when
+ * one of them has a star. */
+static bool sweep_row(struct sirq_lab_table *table, const struct sirq_flood_run *run,
                       const char *setup, double rate)
 {
     const struct sirq_results *results = run->results;
     double offered, value;
     unsigned column = 2;
+    bool short_of, starred = false;
     char buf[16];
 
     if (sirq_lab_table_row(table))
-        return;
+        return false;
     sirq_lab_table_cell(table, 0, "%s", sirq_lab_table_si(buf, rate));
     sirq_lab_table_cell(table, 1, "%.1f", run->limit.rate > 0 ? rate / run->limit.rate : 0);
     for (unsigned i = 0; i < results->nrows && column < table->ncolumns; i++) {
@@ -249,10 +251,14 @@ static void sweep_row(struct sirq_lab_table *table, const struct sirq_flood_run 
         if (row->wanted_rate != rate || strcmp(row->setup, setup) != 0)
             continue;
         if (sirq_row_get(row, "goodput_share", &value) &&
-            sirq_row_get(row, "offered_rate", &offered))
-            sirq_lab_table_cell(table, column, "%.1f%s", value, offered < 0.97 * rate ? "*" : "");
+            sirq_row_get(row, "offered_rate", &offered)) {
+            short_of = offered < 0.97 * rate;
+            starred = starred || short_of;
+            sirq_lab_table_cell(table, column, "%.1f%s", value, short_of ? "*" : "");
+        }
         column++;
     }
+    return starred;
 }
 
 /* Offered load downwards, a column per policy: goodput in percent of min(offered, limit). */
@@ -260,16 +266,19 @@ static void print_sweep(const struct sirq_flood_run *run, const char *setup, FIL
 {
     const struct sirq_results *results = run->results;
     struct sirq_lab_table table;
+    bool starred = false;
 
     sirq_lab_table_init(&table);
     sweep_columns(&table, results, setup);
     for (unsigned i = 0; i < results->nrows; i++) {
         if (first_of_rate(results, i))
-            sweep_row(&table, run, setup, results->rows[i]->wanted_rate);
+            starred |= sweep_row(&table, run, setup, results->rows[i]->wanted_rate);
     }
     fprintf(out, "\ngoodput, %% of min(offered, limit); %s\n\n", setup);
     sirq_lab_table_print(&table, out, sirq_lab_table_width(out));
-    fputs("  * the sender reached less than this load; the share is of what it did offer\n", out);
+    if (starred)
+        fputs("  * the sender reached less than this load; the share is of what it did offer\n",
+              out);
     sirq_lab_table_free(&table);
 }
 

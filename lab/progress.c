@@ -14,20 +14,31 @@
 void sirq_progress_start(struct sirq_progress *progress, unsigned total, uint64_t step_ns)
 {
     memset(progress, 0, sizeof(*progress));
-    progress->on = isatty(STDERR_FILENO);
+    progress->terminal = isatty(STDERR_FILENO);
     progress->total = total;
     progress->step_ns = step_ns;
     progress->start_ns = sirq_lab_now_ns();
+}
+
+void sirq_progress_end(struct sirq_progress *progress)
+{
+    uint64_t took_ns = sirq_lab_now_ns() - progress->start_ns;
+
+    if (!progress->text[0])
+        return;
+    progress->done++;
+    progress->step_ns = took_ns / progress->done;
+    if (!progress->terminal)
+        fprintf(stderr, "[%u/%u] %s: done, %.0f s in all\n", progress->done, progress->total,
+                progress->text, (double)took_ns / 1e9);
+    progress->text[0] = '\0';
 }
 
 void sirq_progress_step(struct sirq_progress *progress, const char *fmt, ...)
 {
     va_list args;
 
-    if (progress->text[0]) {
-        progress->done++;
-        progress->step_ns = (sirq_lab_now_ns() - progress->start_ns) / progress->done;
-    }
+    sirq_progress_end(progress);
     va_start(args, fmt);
     vsnprintf(progress->text, sizeof(progress->text), fmt, args);
     va_end(args);
@@ -41,7 +52,7 @@ void sirq_progress_tick(const struct sirq_progress *progress, uint64_t into_ns)
     char line[160];
     int most = sizeof(line);
 
-    if (!progress->on)
+    if (!progress->terminal)
         return;
     left = left > into_ns ? left - into_ns : 0;
     snprintf(line, sizeof(line), "[%u/%u] %s, about %.0f s left", progress->done + 1,
@@ -54,7 +65,7 @@ void sirq_progress_tick(const struct sirq_progress *progress, uint64_t into_ns)
 
 void sirq_progress_clear(const struct sirq_progress *progress)
 {
-    if (progress->on) {
+    if (progress->terminal) {
         fputs("\r\033[K", stderr);
         fflush(stderr);
     }

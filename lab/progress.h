@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* One line on stderr that says what runs and how long the rest takes; only on a terminal. */
+/*
+ * On stderr: on a terminal one line that says what runs and how long the rest takes; else,
+ * in a log or a pipe, a line for each step that is done.
+ */
 #ifndef SIRQ_LAB_PROGRESS_H
 #define SIRQ_LAB_PROGRESS_H
 
@@ -7,7 +10,7 @@
 #include <stdint.h>
 
 struct sirq_progress {
-    bool on;
+    bool terminal;
     unsigned done, total; /* steps */
     uint64_t step_ns;     /* what one step is expected to take */
     uint64_t start_ns;    /* when the first step began */
@@ -23,7 +26,10 @@ void sirq_progress_step(struct sirq_progress *progress, const char *fmt, ...)
 /* Show how time goes by, `into_ns` after the step began. */
 void sirq_progress_tick(const struct sirq_progress *progress, uint64_t into_ns);
 
-/* Take the line away, before anything else is printed. */
+/* The last step is done. */
+void sirq_progress_end(struct sirq_progress *progress);
+
+/* No step goes on: take the line away, before anything else is printed. */
 void sirq_progress_clear(const struct sirq_progress *progress);
 
 #endif

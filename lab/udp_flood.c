@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "flood_report.h"
+#include "table.h"
 
 #define DEFAULT_SECONDS 2.0
 #define SWEEP_SECONDS 1.0
@@ -65,6 +66,17 @@ static void add_shares(struct sirq_row *row, const struct sirq_flood_limit *limi
     sirq_row_add(row, "percent", bound > 0 ? 100 * received / bound : 0, "goodput_share");
 }
 
+static void step_row(struct sirq_progress *progress, const struct sirq_row *row)
+{
+    char rate[16];
+
+    if (row->wanted_rate > 0)
+        sirq_progress_step(progress, "%s, %s, %s/s", row->policy, row->setup,
+                           sirq_lab_table_si(rate, row->wanted_rate));
+    else
+        sirq_progress_step(progress, "%s, %s", row->policy, row->setup);
+}
+
 static int run_row(struct sirq_flood_run *run, const struct sirq_flood *flood,
                    struct sirq_error *err)
 {
@@ -76,7 +88,7 @@ static int run_row(struct sirq_flood_run *run, const struct sirq_flood *flood,
     name_setup(flood, row);
     row->policy = flood->policy->name;
     row->wanted_rate = flood->rate;
-    sirq_progress_step(&run->progress, "%s, %s", row->policy, row->setup);
+    step_row(&run->progress, row);
     rc = run->options->world->flood(run->session, flood, &run->progress, row, err);
     if (rc == -EPERM) {
         row->skipped = true;
@@ -140,6 +152,8 @@ static int run_all(struct sirq_flood_run *run, struct sirq_error *err)
     rc = options->world->flood_limit(run->session, &run->limit, err);
     for (unsigned i = 0; i < nrates && !rc; i++)
         rc = run_rate(run, nth_rate(run, i), err);
+    if (!rc)
+        sirq_progress_end(&run->progress);
     sirq_progress_clear(&run->progress);
     return rc;
 }

@@ -11,7 +11,6 @@
 #include <cmocka.h>
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
@@ -196,6 +195,8 @@ static void bad_input_gives_exit_2_and_names_the_argument(void **state)
         {"lab nonsense", {"nonsense", "udp-flood"}},
         {"lab udp-flood udp-flood", {"one experiment", ""}},
         {"lab udp-flood --world mars", {"mars", "live"}},
+        {"lab --world mars udp-flood", {"mars", "live"}},
+        {"lab --world live", {"udp-flood", "experiment"}},
         {"lab udp-flood --policy linux", {"linux", "ksoftirqd"}},
         {"lab udp-flood --policy ''", {"--policy", "inline"}},
         {"lab udp-flood --policy inline,", {"--policy", "inline"}},
@@ -240,7 +241,7 @@ static void help_and_version_give_exit_0(void **state)
 {
     static const char *const cases[][2] = {{"--help", "examples"},
                                            {"--version", "softirq "},
-                                           {"lab --help", "--rate"},
+                                           {"lab --help", "--list explains"},
                                            {"lab --list", "udp-flood"}};
     static struct run run;
 
@@ -258,8 +259,8 @@ static void output_that_is_lost_gives_exit_1(void **state)
     static struct run run;
 
     (void)state;
-    for (unsigned closed = 0; closed < 2; closed++) {
-        start_with(&run, "lab --list", closed ? -1 : open("/dev/full", O_WRONLY));
+    for (unsigned i = 0; i < 4; i++) { /* full, or closed */
+        start_with(&run, i < 2 ? "lab --list" : "--help", i % 2 ? -1 : open("/dev/full", O_WRONLY));
         finish(&run);
         expect_exit(&run, 1);
         assert_non_null(strstr(run.text[1], "output"));
@@ -285,11 +286,8 @@ static unsigned remove_dir(const char *dir)
     while ((entry = readdir(handle))) {
         char path[512];
 
-        if (entry->d_name[0] == '.')
-            continue;
         snprintf(path, sizeof(path), "%s/%s", dir, entry->d_name);
-        unlink(path);
-        n++;
+        n += unlink(path) == 0; /* not . and .. */
     }
     closedir(handle);
     assert_int_equal(rmdir(dir), 0);
@@ -363,21 +361,22 @@ static void light_load_run_is_complete_and_lossless(void **state)
     make_dir(dir);
     snprintf(path, sizeof(path), "%s/a.csv", dir);
     snprintf(args, sizeof(args),
-             "lab udp-flood --world live --policy ksoftirqd --rate 500 "
+             "lab --world live udp-flood --policy ksoftirqd --rate 500 "
              "--seconds 1 --receivers 2 --seed 42 --csv %s",
              path);
     start(&run, args);
     finish(&run);
     expect_exit(&run, 0); /* exit 0 also says that all sums were exact */
+    assert_non_null(strstr(run.text[0], "class"));
+    assert_non_null(strstr(run.text[1], "] one-CPU limit: done")); /* no terminal */
+    assert_non_null(strstr(run.text[1], "] ksoftirqd, 2 receivers SCHED_OTHER, 500/s: done"));
+    assert_null(strchr(run.text[1], '\r'));
     n = read_csv(path, figures, 400);
-    assert_true(figure_of(figures, n, "2 receivers SCHED_OTHER 500/s", "offered_rate") > 250);
-    assert_true(figure_of(figures, n, "2 receivers SCHED_OTHER 500/s", "receiver1_rate") > 100);
-    assert_true(figure_of(figures, n, "2 receivers SCHED_OTHER 500/s", "receiver2_rate") > 100);
-    assert_true(figure_of(figures, n, "2 receivers SCHED_OTHER 500/s", "nic_drops") == 0);
-    assert_true(figure_of(figures, n, "2 receivers SCHED_OTHER 500/s", "socket_drops") == 0);
-    assert_true(figure_of(figures, n, "2 receivers SCHED_OTHER 500/s", "latency_p50") > 0);
-    assert_true(figure_of(figures, n, "2 receivers SCHED_OTHER 500/s", "latency_p99") >=
-                figure_of(figures, n, "2 receivers SCHED_OTHER 500/s", "latency_p50"));
+#define FIGURE(metric) figure_of(figures, n, "2 receivers SCHED_OTHER 500/s", metric)
+    assert_true(FIGURE("offered_rate") > 250 && FIGURE("receiver1_rate") > 100 &&
+                FIGURE("receiver2_rate") > 100);
+    assert_true(FIGURE("nic_drops") == 0 && FIGURE("socket_drops") == 0);
+    assert_true(FIGURE("latency_p50") > 0 && FIGURE("latency_p99") >= FIGURE("latency_p50"));
     assert_int_equal(remove_dir(dir), 1); /* no temporary file is left */
 }
 
@@ -391,8 +390,7 @@ static void flood_of_every_policy_and_delivery_has_exact_sums(void **state)
     need_two_cpus();
     for (unsigned i = 0; i < 3; i++) {
         snprintf(args, sizeof(args),
-                 "lab udp-flood --policy all --seconds 0.1 --receivers 3 "
-                 "--size %u --delivery %s",
+                 "lab udp-flood --policy all --seconds 0.1 --receivers 3 --size %u --delivery %s",
                  64 + 725 * i, deliveries[i]);
         start(&run, args);
         finish(&run);
@@ -477,15 +475,6 @@ static void killed_run_takes_its_sender_along(void **state)
     assert_true(is_gone(sender));
 }
 
-static void output_that_cannot_be_written_gives_exit_1(void **state)
-{
-    char line[512];
-
-    (void)state;
-    snprintf(line, sizeof(line), "'%s' --help > /dev/full 2> /dev/null", program);
-    assert_int_equal(WEXITSTATUS(system(line)), 1);
-}
-
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -498,7 +487,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(interrupted_run_prints_what_it_has_and_leaves_nothing),
         cmocka_unit_test(dead_sender_ends_the_run_with_a_clear_error),
         cmocka_unit_test(killed_run_takes_its_sender_along),
-        cmocka_unit_test(output_that_cannot_be_written_gives_exit_1),
     };
 
     if (argc != 2) {

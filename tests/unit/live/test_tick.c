@@ -46,8 +46,7 @@ static void tick_ends_a_run_after_a_slice_and_not_before(void **state)
     (void)state;
     live = env_start(SIRQ_DELIVER_SIGNAL, 1);
     done = lasted_n = 0;
-    assert_int_equal(
-        sirq_open(sirq_live_core(live), SIRQ_BLOCK, "test", run_until_asked, NULL), 0);
+    assert_int_equal(sirq_open(sirq_live_core(live), SIRQ_BLOCK, "test", run_until_asked, NULL), 0);
     for (unsigned i = 0; i < 2; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, be_awake, &ready), 0);
     while (__atomic_load_n(&ready, __ATOMIC_SEQ_CST) < 2)
