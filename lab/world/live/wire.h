@@ -7,7 +7,7 @@
 
 #include "frame.h"
 
-#define SIRQ_WIRE_BURST 64u
+#define SIRQ_WIRE_BURST 256u
 #define SIRQ_WIRE_FLOWS 64u
 
 struct sirq_wire_config {

@@ -21,7 +21,7 @@
 
 struct shm_wire {
     struct sirq_shm *shm;
-    uint64_t placed;    /* frames so far */
+    uint64_t placed;    /* frames so far, in the first lap */
     uint64_t last_ns;   /* stamp of the last one */
     unsigned ring_size; /* places, each with a flow of its own */
 };
@@ -43,15 +43,16 @@ static int shm_open_wire(struct sirq_wire *wire, const struct sirq_wire_config *
 /* Put the next frame on the ring; the stamp in its payload stays 0: see the descriptor's. */
 static bool place(struct sirq_wire *wire, struct shm_wire *own)
 {
-    const struct sirq_frame *frame = &wire->frame[own->placed % own->ring_size % wire->flows];
+    const struct sirq_frame *frame = &wire->frame[0]; /* they are all of one length */
     void *out = sirq_shm_reserve(own->shm);
 
     if (!out)
         return false;
-    if (own->placed < own->ring_size)
+    if (own->placed < own->ring_size) {
+        frame = &wire->frame[own->placed++ % wire->flows];
         sirq_frame_write(frame, out, &(struct sirq_stamp){0});
+    }
     sirq_shm_commit(own->shm, frame->len, ++own->last_ns);
-    own->placed++;
     return true;
 }
 
