@@ -213,14 +213,23 @@ static void dev_close(struct sirq_netdev *netdev)
     dev_of(netdev)->masked = 1;
 }
 
+/* Frames on the ring; any thread. */
+static unsigned waiting(const struct test_dev *dev)
+{
+    unsigned tail = __atomic_load_n(&dev->tail, __ATOMIC_ACQUIRE);
+
+    return __atomic_load_n(&dev->head, __ATOMIC_ACQUIRE) - tail;
+}
+
 static int dev_rx_poll(struct sirq_cpu *cpu, struct sirq_netdev *netdev, int budget)
 {
     struct test_dev *dev = dev_of(netdev);
     int work = 0;
 
     dev->polls++;
-    while (work < budget && dev->tail != dev->head) {
-        const struct test_frame *f = &dev->ring[dev->tail++ % TEST_RING];
+    while (work < budget && waiting(dev) != 0) {
+        const struct test_frame *f =
+            &dev->ring[__atomic_fetch_add(&dev->tail, 1, __ATOMIC_ACQ_REL) % TEST_RING];
 
         dev->last = sirq_net_rx(cpu, netdev, f->data, f->len, f->rx_ns);
         work++;
@@ -251,13 +260,13 @@ static void dev_unmask(struct sirq_netdev *netdev)
 
 static bool dev_pending(const struct sirq_netdev *netdev)
 {
-    return dev_of(netdev)->head != dev_of(netdev)->tail;
+    return waiting(dev_of(netdev)) != 0;
 }
 
 static void dev_stats(const struct sirq_netdev *netdev, struct sirq_netdev_stats *out)
 {
-    out->rx_packets = dev_of(netdev)->tail;
-    out->rx_waiting = dev_of(netdev)->head - dev_of(netdev)->tail;
+    out->rx_packets = __atomic_load_n(&dev_of(netdev)->tail, __ATOMIC_ACQUIRE);
+    out->rx_waiting = waiting(dev_of(netdev));
 }
 
 const struct sirq_driver test_driver = {
@@ -289,9 +298,9 @@ void test_dev_close(struct test_dev *dev, struct sirq_cpu *cpu)
 
 void test_dev_put(struct test_dev *dev, const void *frame, uint32_t len, uint64_t rx_ns)
 {
-    check(dev->head - dev->tail < TEST_RING, "ring of the test device overrun");
+    check(waiting(dev) < TEST_RING, "ring of the test device overrun");
     dev->ring[dev->head % TEST_RING] = (struct test_frame){frame, len, rx_ns};
-    dev->head++;
+    __atomic_fetch_add(&dev->head, 1, __ATOMIC_RELEASE);
 }
 
 void test_dev_interrupt(struct test_dev *dev, struct sirq_cpu *cpu)
