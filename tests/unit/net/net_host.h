@@ -52,7 +52,7 @@ struct test_dev {
     struct sirq_netdev dev; /* first: the driver finds itself by it */
     struct test_frame ring[TEST_RING];
     unsigned head, tail; /* __atomic */
-    unsigned masked; /* 1: no interrupts */
+    unsigned masked;     /* 1: no interrupts */
     unsigned acks, masks, unmasks, polls;
     bool fail_open;
     void (*on_unmask)(struct test_dev *dev); /* what happens in that very moment */
