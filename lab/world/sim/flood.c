@@ -6,6 +6,7 @@
  * Receivers run on CPU 0, as does the NIC's interrupt unless softirqs are elsewhere.
  */
 #include "flood.h"
+#include "pass.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -15,7 +16,6 @@
 
 #define PORT 20000u
 #define POOL_SLACK 1024u
-#define SLICE_NS UINT64_C(10000000) /* between two looks at whether a person wants to stop */
 #define DRAIN_NS UINT64_C(100000000)
 #define DRAINS 200u /* 20 s: a throttled receiver, and a long queue */
 #define RECV_NS 1000000000
@@ -205,19 +205,6 @@ static void sample_take(struct rig *rig, struct sample *sample)
     }
 }
 
-/* Virtual time passes; 0 or -EINTR. */
-static int pass_time(struct rig *rig, uint64_t ns)
-{
-    uint64_t end = sirq_sim_now_ns(rig->sim) + ns, now;
-
-    while ((now = sirq_sim_now_ns(rig->sim)) < end) {
-        if (sirq_lab_wait(-1, 0) == -EINTR)
-            return -EINTR;
-        sirq_sim_run(rig->sim, end - now < SLICE_NS ? end : now + SLICE_NS);
-    }
-    return 0;
-}
-
 static double share(uint64_t begin, uint64_t end, uint64_t ns)
 {
     return 100 * (double)(end - begin) / (double)ns;
@@ -288,11 +275,11 @@ static int measure(struct rig *rig, struct sirq_sim_figures *out, struct sirq_er
 
     if (sample == NULL)
         return sirq_fail(err, ENOMEM, "out of memory");
-    rc = pass_time(rig, (uint64_t)rig->run->machine->run.warmup_ms * 1000000);
+    rc = sirq_sim_pass_time(rig->sim, (uint64_t)rig->run->machine->run.warmup_ms * 1000000);
     sample_take(rig, &sample[0]);
     rig->measuring = true;
     if (!rc)
-        rc = pass_time(rig, rig->run->ns);
+        rc = sirq_sim_pass_time(rig->sim, rig->run->ns);
     rig->measuring = false;
     sample_take(rig, &sample[1]);
     if (!rc)

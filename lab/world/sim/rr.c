@@ -8,6 +8,7 @@
  * antagonists run where they like.
  */
 #include "rr.h"
+#include "pass.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -209,18 +210,6 @@ static void close_rig(struct rig *rig)
 
 /* ---- measuring ------------------------------------------------------------------------ */
 
-static int pass_time(struct rig *rig, uint64_t ns)
-{
-    uint64_t end = sirq_sim_now_ns(rig->sim) + ns, now;
-
-    while ((now = sirq_sim_now_ns(rig->sim)) < end) {
-        if (sirq_lab_wait(-1, 0) == -EINTR)
-            return -EINTR;
-        sirq_sim_run(rig->sim, end - now < SLICE_NS ? end : now + SLICE_NS);
-    }
-    return 0;
-}
-
 static uint64_t transactions(const struct rig *rig)
 {
     uint64_t sum = 0;
@@ -241,12 +230,12 @@ static void conclude(const struct rig *rig, uint64_t before, struct sirq_sim_rr_
 
 static int measure(struct rig *rig, struct sirq_sim_rr_figures *out)
 {
-    int rc = pass_time(rig, (uint64_t)rig->run->machine->run.warmup_ms * 1000000);
+    int rc = sirq_sim_pass_time(rig->sim, (uint64_t)rig->run->machine->run.warmup_ms * 1000000);
     uint64_t before = transactions(rig);
 
     rig->measuring = true;
     if (!rc)
-        rc = pass_time(rig, rig->run->ns);
+        rc = sirq_sim_pass_time(rig->sim, rig->run->ns);
     rig->measuring = false;
     conclude(rig, before, out);
     return rc;

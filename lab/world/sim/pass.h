@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* Let virtual time pass. */
+#ifndef SIRQ_LAB_SIM_PASS_H
+#define SIRQ_LAB_SIM_PASS_H
+
+#include <sirq/sim.h>
+
+/* 0, or -EINTR when a person wants to stop. */
+int sirq_sim_pass_time(struct sirq_sim *sim, uint64_t ns);
+
+#endif
