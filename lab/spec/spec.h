@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * An experiment as its file describes it: the machine, what its code costs, devices, threads,
+ * traffic, setups and policies to compare, how long, what to measure, what was published.
+ * docs/experiments.md has every key for its users.
+ *
+ * Names of fields are the keys of the file; units stand last in a name.  A number that is 0
+ * where 0 makes no sense was not given: its default is in the documentation, and applied by
+ * whoever uses the field.  Everything a spec points to belongs to it.
+ */
+#ifndef SIRQ_LAB_SPEC_H
+#define SIRQ_LAB_SPEC_H
+
+#include <sirq/sim.h>
+
+#define SIRQ_SPEC_BYTES ((size_t)1 << 20) /* largest file */
+#define SIRQ_SPEC_NICS 16u
+#define SIRQ_SPEC_DISKS 16u
+#define SIRQ_SPEC_GROUPS 64u    /* entries of threads */
+#define SIRQ_SPEC_THREADS 4096u /* threads of a group */
+#define SIRQ_SPEC_TRAFFIC 64u
+#define SIRQ_SPEC_SETUPS 64u
+#define SIRQ_SPEC_MEASURES 64u
+#define SIRQ_SPEC_SEEDS 1000u
+
+/* ---- the machine ----------------------------------------------------------------------- */
+
+struct sirq_spec_fair {
+    uint64_t latency_ns, min_granularity_ns, wakeup_granularity_ns; /* CFS */
+    uint64_t slice_ns;                                              /* EEVDF */
+};
+
+/* How a thread is scheduled. */
+enum sirq_spec_class {
+    SIRQ_SPEC_OTHER,
+    SIRQ_SPEC_BATCH,
+    SIRQ_SPEC_IDLE,
+    SIRQ_SPEC_FIFO,
+    SIRQ_SPEC_RR
+};
+
+struct sirq_spec_sched {
+    enum sirq_spec_class class;
+    uint32_t priority; /* 1..99 with fifo and rr */
+    int32_t nice;
+};
+
+struct sirq_spec_machine {
+    uint32_t cpus, hz, smt, smt_permille;
+    bool irq_time_accounting;
+    uint64_t ipi_ns, rt_period_ns, rt_runtime_ns;
+    uint32_t scheduler;                /* enum sirq_sim_scheduler: cfs, eevdf */
+    struct sirq_spec_fair *fair;       /* null: as Linux computes it */
+    struct sirq_spec_sched *ksoftirqd; /* null: other, nice 0 */
+};
+
+struct sirq_spec_costs {
+#define SIRQ_SPEC_COST(sym, name, meaning) uint32_t sym;
+    SIRQ_COSTS(SIRQ_SPEC_COST)
+#undef SIRQ_SPEC_COST
+};
+
+struct sirq_spec_net {
+    bool poll_until_budget; /* Linux before 3.19 */
+    uint32_t netdev_budget;
+};
+
+/* ---- devices --------------------------------------------------------------------------- */
+
+struct sirq_spec_nic {
+    char *name;
+    uint32_t rings; /* receive rings, 0: one */
+    uint32_t ring;  /* frames on each */
+    uint64_t irq_interval_ns;
+    uint32_t line_mbit; /* 0: as fast as frames come */
+    uint32_t *cpus;     /* ring i interrupts cpus[i % n_cpus]; null: CPU i % all */
+    uint32_t n_cpus;
+};
+
+struct sirq_spec_disk {
+    char *name;
+    uint64_t read_ns, read_jitter_ns; /* a request's time in the device, and up to so much more */
+    uint32_t depth;                   /* requests that it serves at once */
+    uint32_t cpu;                     /* interrupted */
+};
+
+/* ---- threads: exactly one of the kinds is given ------------------------------------------ */
+
+/* Receives datagrams of the traffic that is sent `to` it, and works on each. */
+struct sirq_spec_udp_receiver {
+    uint64_t rcvbuf;  /* bytes of truesize */
+    uint32_t batch;   /* datagrams a call, 0: one */
+    uint64_t work_ns; /* on each */
+};
+
+/* Sends a request to a peer far away and waits for its answer (netperf TCP_RR). */
+struct sirq_spec_rr_client {
+    char *nic;
+    uint64_t rcvbuf;
+    uint64_t rtt_ns, rtt_jitter_ns; /* from a request to the arrival of its answer */
+    uint64_t work_ns;               /* own, per transaction */
+    /* Bottom-half sections beside the receive: the lesser of two draws from here. */
+    uint32_t sections_least, sections_most;
+};
+
+/* Answers requests of `clients` peers far away, each with one under way (netserver). */
+struct sirq_spec_rr_server {
+    char *nic;
+    uint32_t clients;
+    uint64_t rcvbuf, rtt_ns, rtt_jitter_ns, work_ns;
+};
+
+/* One TCP-like flow from or to a peer far away (iperf). */
+struct sirq_spec_tcp {
+    char *nic;
+    uint64_t rcvbuf, rtt_ns, rtt_jitter_ns;
+    uint64_t work_ns;    /* own, per receive or send call */
+    uint32_t limit_mbit; /* the application's; 0: none */
+};
+
+/* Reads blocks one after the other (dd). */
+struct sirq_spec_disk_reader {
+    char *disk;
+    uint64_t work_ns; /* on each block: copying it */
+};
+
+/* Sleeps until the next multiple of its interval and measures how late it wakes (cyclictest). */
+struct sirq_spec_cyclictest {
+    uint64_t interval_ns, work_ns;
+};
+
+/* Never sleeps. */
+struct sirq_spec_hog {
+    uint64_t slice_ns; /* of work between two looks at the clock, 0: 1 ms */
+};
+
+/* Has to run every interval; when it could not for limit_ns that is a stall (watchdogd). */
+struct sirq_spec_watchdog {
+    uint64_t interval_ns, limit_ns;
+};
+
+struct sirq_spec_threads {
+    char *name;
+    uint32_t count; /* 0: one */
+    uint32_t *cpus; /* allowed, null: all */
+    uint32_t n_cpus;
+    bool pin; /* thread i on cpus[i % n_cpus] alone */
+    struct sirq_spec_sched sched;
+    struct sirq_spec_udp_receiver *udp_receiver;
+    struct sirq_spec_rr_client *rr_client;
+    struct sirq_spec_rr_server *rr_server;
+    struct sirq_spec_tcp *tcp_receiver, *tcp_sender;
+    struct sirq_spec_disk_reader *disk_reader;
+    struct sirq_spec_cyclictest *cyclictest;
+    struct sirq_spec_hog *hog;
+    struct sirq_spec_watchdog *watchdog;
+};
+
+/* ---- traffic: UDP frames that arrive whatever becomes of them ---------------------------- */
+
+struct sirq_spec_traffic {
+    char *name, *nic;
+    char *to;                   /* threads: a group of udp_receivers, which share the rate evenly */
+    uint32_t arrivals;          /* enum sirq_sim_arrivals: constant, poisson, bursts */
+    uint64_t rate;              /* packets/s in all */
+    uint32_t burst;             /* bursts: packets of each */
+    uint32_t size;              /* frame without FCS, bytes, 60..1514; 0: 60 */
+    uint64_t start_ms, stop_ms; /* 0: from the beginning, for ever */
+};
+
+/* ---- what is compared and measured -------------------------------------------------------- */
+
+/* A variant: the file with some keys set otherwise. */
+struct sirq_spec_setup {
+    char *name;
+    char **set; /* "threads.receiver.count=4", "machine.hz=100"; entries by name or index */
+    uint32_t n_set;
+};
+
+struct sirq_spec_run {
+    uint32_t seeds;
+    uint64_t warmup_ms, duration_ms; /* of each seed */
+};
+
+enum sirq_spec_stat {
+    SIRQ_SPEC_NO_STAT,
+    SIRQ_SPEC_MIN,
+    SIRQ_SPEC_MEAN,
+    SIRQ_SPEC_P50,
+    SIRQ_SPEC_P90,
+    SIRQ_SPEC_P99,
+    SIRQ_SPEC_P999,
+    SIRQ_SPEC_MAX,
+    SIRQ_SPEC_STDDEV
+};
+
+/* X(symbol, name, of, distribution?, unit, what it is); of: t threads, n NIC, d disk, c CPUs */
+#define SIRQ_SPEC_WHATS(X)                                                                      \
+    X(RATE, "rate", "tnd", false, "/s", "messages, transactions, blocks or periods; frames")    \
+    X(MBIT, "mbit", "t", false, "Mbit/s", "payload")                                            \
+    X(CPU, "cpu", "t", false, "percent", "CPU time as the scheduler charges it, of one CPU")    \
+    X(OWN_CPU, "own_cpu", "t", false, "percent", "CPU time of the thread's own code")           \
+    X(LATENCY, "latency", "td", true, "us",                                                     \
+      "arrival to receive; request to answer; request to block")                                \
+    X(WAKEUP, "wakeup", "t", true, "us", "from due or woken to running")                        \
+    X(FAIRNESS, "fairness", "t", false, "percent", "Jain's index of the threads' rates")        \
+    X(CPU_FAIRNESS, "cpu_fairness", "t", false, "percent", "the same of their CPU time")        \
+    X(STALLS, "stalls", "tc", false, "stalls", "of a watchdog; RCU stalls of a CPU")            \
+    X(STALL_AFTER, "stall_after", "c", false, "jiffies", "without a quiescent state, longest")  \
+    X(DROPS, "drops", "tn", false, "packets", "at full sockets of threads; at full rings")      \
+    X(SOFTIRQ, "softirq", "c", false, "percent", "true time, wherever it ran")                  \
+    X(HARDIRQ, "hardirq", "c", false, "percent", "true time")                                   \
+    X(IDLE, "idle", "c", false, "percent", "true time")                                         \
+    X(KSOFTIRQD, "ksoftirqd", "c", false, "percent", "of the thread, as the scheduler charges") \
+    X(RUN, "run", "c", true, "ms", "length of a softirq run")                                   \
+    X(RUN_PACKETS, "run_packets", "c", true, "packets", "polled by a softirq run")              \
+    X(LAST_PASS, "last_pass", "c", true, "ms", "into a run when its last pass began")           \
+    X(RAISE_TO_RUN, "raise_to_run", "c", true, "us", "from raise to action, all vectors")       \
+    X(PUNTS, "punts", "c", false, "/s", "runs that left work to ksoftirqd")
+
+enum sirq_spec_what {
+#define SIRQ_SPEC_WHAT(sym, name, of, dist, unit, text) SIRQ_SPEC_##sym,
+    SIRQ_SPEC_WHATS(SIRQ_SPEC_WHAT)
+#undef SIRQ_SPEC_WHAT
+        SIRQ_SPEC_NR_WHATS
+};
+
+struct sirq_spec_measure {
+    char *name; /* as in the results and as published; "receiver%_cpu" with each */
+    char *of;   /* threads, a NIC, a disk by name; cpuN; cpus: all of them */
+    enum sirq_spec_what what;
+    enum sirq_spec_stat stat; /* of a distribution */
+    char *unit;               /* null: the table's; ns, us, ms, s for times; as published */
+    bool each;                /* one figure for each thread; % in the name is its number from 1 */
+};
+
+struct sirq_spec {
+    char *name, *summary; /* name: as in results, udp_flood; null: the file's */
+    char *published;      /* CSV beside the file, or a shipped one; null: nothing was */
+    struct sirq_spec_machine machine;
+    struct sirq_spec_costs costs_ns;
+    struct sirq_spec_net net;
+    struct sirq_spec_nic *nics;
+    uint32_t n_nics;
+    struct sirq_spec_disk *disks;
+    uint32_t n_disks;
+    struct sirq_spec_threads *threads;
+    uint32_t n_threads;
+    struct sirq_spec_traffic *traffic;
+    uint32_t n_traffic;
+    struct sirq_spec_setup *setups; /* at least one */
+    uint32_t n_setups;
+    char **policies; /* by name, null: all of the table */
+    uint32_t n_policies;
+    struct sirq_spec_run run;
+    struct sirq_spec_measure *measure;
+    uint32_t n_measure;
+};
+
+/* ---- reading ------------------------------------------------------------------------------ */
+
+/* The text of a file, owned; `name` is what errors call it. */
+struct sirq_spec_text {
+    char *name, *text;
+    size_t len;
+};
+
+/* `what`: a path (has a slash or a dot), else a shipped experiment.  0, or -EINVAL with err
+ * filled.  Free with sirq_spec_text_free(). */
+int sirq_spec_read(struct sirq_spec_text *out, const char *what, struct sirq_error *err);
+void sirq_spec_text_free(struct sirq_spec_text *text);
+
+/*
+ * The experiment, then in setup number `setup` (UINT32_MAX: in none), then with the `nset`
+ * settings "path=value" of the command line, checked as a whole.  0, -EINVAL or -ENOMEM with
+ * err filled: which file, line and key, what is wrong, what would do.  Free with
+ * sirq_spec_free().
+ */
+int sirq_spec_parse(struct sirq_spec **out, const struct sirq_spec_text *text, uint32_t setup,
+                    const char *const *set, unsigned nset, struct sirq_error *err);
+void sirq_spec_free(struct sirq_spec *spec);
+
+/* The simulated machine's configuration, without policy and seed. */
+void sirq_spec_sim_config(const struct sirq_spec *spec, struct sirq_sim_config *out);
+
+/* The shipped experiments' names, null-terminated. */
+const char *const *sirq_spec_shipped(void);
+
+#endif
