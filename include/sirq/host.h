@@ -74,6 +74,23 @@ enum sirq_cost {
         SIRQ_NR_COSTS
 };
 
+/*
+ * What the core tells a host that traces, after the kernel's tracepoints irq:softirq_raise,
+ * _entry, _exit and napi:napi_poll.  RAISE comes from any context and CPU, PUNT from one that
+ * has just let go of the CPU's bottom halves, the others from their owner.
+ */
+enum sirq_trace {
+    SIRQ_TRACE_RAISE,     /* a vector that was not pending is now; arg: vector */
+    SIRQ_TRACE_RUN_BEGIN, /* a run begins its first pass; enum sirq_entry */
+    SIRQ_TRACE_RESTART,   /* it begins another one; passes made */
+    SIRQ_TRACE_ENTRY,     /* an action is about to run; vector */
+    SIRQ_TRACE_EXIT,      /* it has; vector */
+    SIRQ_TRACE_POLL,      /* a NAPI instance was polled and had work; packets */
+    SIRQ_TRACE_RUN_END,   /* a run that began is over; passes made */
+    SIRQ_TRACE_PUNT,      /* what is pending is left to ksoftirqd; mask of vectors */
+    SIRQ_NR_TRACES
+};
+
 struct sirq_host {
     /* Monotonic time, ns.  Called twice per run: cheap. */
     uint64_t (*now_ns)(const struct sirq_cpu *cpu);
@@ -160,6 +177,12 @@ struct sirq_host {
     /* Something a person should read: `what` is a static string.  May be null. */
     void (*report)(struct sirq_cpu *cpu, const char *what, uint64_t value);
 
+    /*
+     * Something happened on `cpu`.  Must be quick, and must not raise or call back into the
+     * core.  Null: nobody traces, which costs a test; constant once the core is set up.
+     */
+    void (*trace)(struct sirq_cpu *cpu, enum sirq_trace what, uint32_t arg);
+
     /* A broken invariant of the core.  Must not return. */
     void (*bug)(const char *expr, const char *file, int line);
 };
@@ -171,6 +194,13 @@ static inline void sirq_charge(struct sirq_cpu *cpu, enum sirq_cost cost, uint64
 
     if (__builtin_expect(host->charge != NULL, 0) && n > 0)
         host->charge(cpu, cost, n);
+}
+
+/* See sirq_host.trace. */
+static inline void sirq_tracepoint(struct sirq_cpu *cpu, enum sirq_trace what, uint32_t arg)
+{
+    if (__builtin_expect(cpu->traced, 0))
+        cpu->core->host->trace(cpu, what, arg);
 }
 
 #ifdef __cplusplus

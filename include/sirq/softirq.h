@@ -124,6 +124,7 @@ struct sirq_cpu {
     bool online;             /* __atomic; false: given back, remote raises go elsewhere */
     uint32_t bh_depth;       /* nesting, owner only */
     bool running;            /* a run is in progress, owner only */
+    bool traced;             /* the host traces; constant */
     uint32_t need_resched;   /* any writer, __atomic */
     uint32_t ksoftirqd;      /* 1 runnable, 0 asleep; hosts may sleep on it as a futex */
     uint32_t queue_fill;     /* fullest consumer queue, 1/1000; owner writes (packet path) */

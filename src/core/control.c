@@ -32,7 +32,8 @@ int sirq_core_init(struct sirq_core *core, struct sirq_cpu *cpus, unsigned ncpus
         .stall_ns = 1000000000u,
     };
     for (unsigned i = 0; i < ncpus; i++)
-        cpus[i] = (struct sirq_cpu){.core = core, .id = i, .online = true};
+        cpus[i] =
+            (struct sirq_cpu){.core = core, .id = i, .online = true, .traced = host->trace != NULL};
     return 0;
 }
 

@@ -221,7 +221,9 @@ static void call_action(struct sirq_cpu *cpu, struct sirq_view *view, unsigned v
     uint64_t now, time_ns;
 
     cpu->ran_delivered = cpu->ran_dropped = 0;
+    sirq_tracepoint(cpu, SIRQ_TRACE_ENTRY, vec);
     cpu->core->action[vec].fn(cpu, cpu->core->action[vec].data);
+    sirq_tracepoint(cpu, SIRQ_TRACE_EXIT, vec);
     SIRQ_BUG_ON(cpu, cpu->bh_depth != 1);
     now = sirq_now_ns(cpu);
     time_ns = now > view->now_ns ? now - view->now_ns : 0;
@@ -238,6 +240,10 @@ static void run_pass(struct sirq_cpu *cpu, struct sirq_view *view, uint32_t mask
 {
     const struct sirq_host *host = cpu->core->host;
 
+    if (view->pass == 0)
+        sirq_tracepoint(cpu, SIRQ_TRACE_RUN_BEGIN, view->entry);
+    else
+        sirq_tracepoint(cpu, SIRQ_TRACE_RESTART, view->pass);
     if (view->entry == SIRQ_ENTRY_IRQ_EXIT && host->irq_enable != NULL)
         host->irq_enable(cpu, view->pass);
     sirq_charge(cpu, SIRQ_COST_PASS, 1);
@@ -277,6 +283,7 @@ static void run_end(struct sirq_cpu *cpu, struct sirq_ctx *ctx, const struct sir
         if (view->entry != SIRQ_ENTRY_KSOFTIRQD)
             ctx->softirq_ns += time_ns;
         SIRQ_COUNT(stats->punts, left != 0);
+        sirq_tracepoint(cpu, SIRQ_TRACE_RUN_END, view->pass);
     } else {
         SIRQ_COUNT(stats->held, left != 0);
     }
@@ -322,8 +329,10 @@ restart:
     if (!disown(cpu, ctx, pending))
         goto restart;
     /* Only now: whoever is woken may preempt us, and would find the CPU taken. */
-    if (pending != 0)
+    if (pending != 0) {
+        sirq_tracepoint(cpu, SIRQ_TRACE_PUNT, pending);
         sirq_ksoftirqd_wake(cpu);
+    }
     flush_wakes(cpu);
     if (cpu->core->host->resched != NULL && __atomic_load_n(&cpu->need_resched, __ATOMIC_RELAXED))
         cpu->core->host->resched(cpu, entry);
@@ -411,30 +420,37 @@ void sirq_bh_cycle(struct sirq_cpu *cpu)
 
 /* ---- raise -------------------------------------------------------------------------- */
 
-void sirq_raise(struct sirq_cpu *cpu, unsigned vec)
+/* What the word was before. */
+static inline uint64_t raise_bit(struct sirq_cpu *cpu, unsigned vec)
 {
-    const struct sirq_ctx *ctx = this_ctx(cpu);
     uint64_t bit = UINT64_C(1) << vec; /* as wide as word: one lock bts instead of a loop */
+    uint64_t old;
 
     SIRQ_BUG_ON(cpu, vec >= SIRQ_NR_VECTORS || cpu->core->action[vec].fn == NULL);
-    if (__atomic_fetch_or(&cpu->word, bit, __ATOMIC_SEQ_CST) & bit)
+    old = __atomic_fetch_or(&cpu->word, bit, __ATOMIC_SEQ_CST);
+    if (old & bit)
         __atomic_fetch_add(&cpu->merged[vec], 1, __ATOMIC_RELAXED);
+    else
+        sirq_tracepoint(cpu, SIRQ_TRACE_RAISE, vec);
+    return old;
+}
+
+void sirq_raise(struct sirq_cpu *cpu, unsigned vec)
+{
+    const struct sirq_ctx *ctx;
+
+    raise_bit(cpu, vec);
+    ctx = this_ctx(cpu);
     if (ctx->hardirq_depth == 0 && !owns(cpu, ctx))
         sirq_ksoftirqd_wake(cpu);
 }
 
 void sirq_raise_remote(struct sirq_cpu *cpu, unsigned vec)
 {
-    uint64_t old;
-
-    SIRQ_BUG_ON(cpu, vec >= SIRQ_NR_VECTORS || cpu->core->action[vec].fn == NULL);
     if (!__atomic_load_n(&cpu->online, __ATOMIC_ACQUIRE))
         cpu = sirq_any_online(cpu->core);
-    old = __atomic_fetch_or(&cpu->word, SIRQ_BIT(vec), __ATOMIC_SEQ_CST);
     /* An owner cannot let go without seeing the bit, and an interrupt could not run it. */
-    if (old & SIRQ_BIT(vec))
-        __atomic_fetch_add(&cpu->merged[vec], 1, __ATOMIC_RELAXED);
-    else if (sirq_word_owner(old) == 0)
+    if ((raise_bit(cpu, vec) & (SIRQ_BIT(vec) | ~(uint64_t)UINT32_MAX)) == 0)
         cpu->core->host->kick(cpu);
 }
 

@@ -92,11 +92,7 @@ int sirq_tasklet_open(struct sirq_core *core)
 void sirq_tasklet_init(struct sirq_tasklet *tasklet,
                        void (*fn)(struct sirq_tasklet *tasklet, void *data), void *data)
 {
-    tasklet->node.next = NULL;
-    tasklet->fn = fn;
-    tasklet->data = data;
-    __atomic_store_n(&tasklet->disabled, 0, __ATOMIC_RELAXED);
-    __atomic_store_n(&tasklet->state, 0, __ATOMIC_RELEASE);
+    *tasklet = (struct sirq_tasklet){.fn = fn, .data = data};
 }
 
 static bool tasklet_schedule(struct sirq_cpu *cpu, struct sirq_tasklet *tasklet, unsigned list,

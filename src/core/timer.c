@@ -184,17 +184,9 @@ int sirq_timer_open(struct sirq_core *core, struct sirq_timer_base *bases)
     int err = sirq_open(core, SIRQ_TIMER, "TIMER", timer_action, NULL);
 
     for (unsigned i = 0; err == 0 && i < core->ncpus; i++) {
-        struct sirq_timer_base *base = &bases[i];
-
-        for (unsigned level = 0; level < SIRQ_WHEEL_LEVELS; level++) {
-            base->occupied[level] = 0;
-            for (unsigned slot = 0; slot < SIRQ_WHEEL_SLOTS; slot++)
-                base->slot[level][slot] = NULL;
-        }
-        base->pending = 0;
-        base->now = sirq_jiffies(&core->cpus[i]);
-        wheel_publish_next(base);
-        core->cpus[i].timers = base;
+        bases[i] = (struct sirq_timer_base){.now = sirq_jiffies(&core->cpus[i])};
+        wheel_publish_next(&bases[i]);
+        core->cpus[i].timers = &bases[i];
     }
     return err;
 }
@@ -203,11 +195,7 @@ void sirq_timer_init(struct sirq_timer *timer,
                      void (*fn)(struct sirq_cpu *cpu, struct sirq_timer *timer, void *data),
                      void *data)
 {
-    timer->next = NULL;
-    timer->pprev = NULL;
-    timer->expires = 0;
-    timer->fn = fn;
-    timer->data = data;
+    *timer = (struct sirq_timer){.fn = fn, .data = data};
 }
 
 void sirq_timer_mod_local(struct sirq_cpu *cpu, struct sirq_timer *timer, uint64_t expires)

@@ -167,6 +167,8 @@ static bool napi_visit(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, struct sir
         COUNT(nc->stats.polls_full, 1);
     }
     COUNT(nc->stats.polls, 1);
+    if (work > 0)
+        sirq_tracepoint(cpu, SIRQ_TRACE_POLL, (uint32_t)work);
     sirq_feeds_poll_end(cpu, nc, more);
     /* An empty visit is charged too: the cycle is bounded even if jiffies stand still. */
     cycle->budget -= work > 0 ? work : 1;
