@@ -31,11 +31,15 @@ struct sirq_sim;
 struct sirq_sim_task;
 struct sirq_sim_nic;
 
+/* The fair class: Linux 2.6.23 to 6.5, and since. */
+enum sirq_sim_scheduler { SIRQ_SIM_CFS, SIRQ_SIM_EEVDF };
+
 /* Linux's tunables of the fair class, already scaled by CPUs; ns.  0: as Linux computes it. */
 struct sirq_sim_fair {
-    uint64_t latency_ns;            /* 6 ms * (1 + log2(min(CPUs, 8))) */
+    uint64_t latency_ns;            /* CFS: 6 ms * (1 + log2(min(CPUs, 8))) */
     uint64_t min_granularity_ns;    /* 0.75 ms, likewise */
     uint64_t wakeup_granularity_ns; /* 1 ms, likewise */
+    uint64_t slice_ns;              /* EEVDF: 0.75 ms, likewise; Linux from 6.15 on has 0.7 ms */
 };
 
 struct sirq_sim_config {
@@ -44,6 +48,7 @@ struct sirq_sim_config {
     uint64_t seed;
     const struct sirq_policy *policy; /* null: the default */
     uint32_t cost_ns[SIRQ_NR_COSTS];  /* every one >= 1, at most a second: nothing is free */
+    enum sirq_sim_scheduler scheduler; /* of fair tasks; 0: CFS */
     struct sirq_sim_fair fair;
     struct sirq_sched ksoftirqd;
     uint64_t ipi_ns;        /* from a kick to the interrupt; 0: 1 us */

@@ -118,22 +118,16 @@ static struct sirq_sim_task *movable(const struct sirq_vcpu *from, const struct 
 
     if (task != NULL && sirq_task_allowed(task, to->id))
         return task;
-    for (uint32_t i = from->fair.len; i-- > 0;)
-        if (sirq_task_allowed(from->fair.heap[i], to->id))
-            return from->fair.heap[i];
-    return NULL;
+    return from->sim->fair->movable(from, to->id);
 }
 
 static bool pull_from(struct sirq_vcpu *to, struct sirq_vcpu *from, bool idle)
 {
     struct sirq_sim_task *task = movable(from, to);
 
-    if (task == NULL || sirq_fair_reserve(&to->fair, to->sim->ntasks) != 0)
+    if (task == NULL)
         return false;
-    sirq_sched_dequeue(from, task);
-    sirq_sched_migrate(task, to);
-    sirq_sched_enqueue(to, task);
-    sirq_sim_note(to->sim, 'm', task->ctx.token);
+    sirq_sched_move(task, to);
     if (!idle && sirq_task_preempts(to, task))
         sirq_resched(to); /* idle: the caller picks who is next */
     return true;

@@ -145,7 +145,8 @@ void sirq_machine_fini(struct sirq_sim *sim)
     sirq_nics_free(sim);
     sirq_stacks_fini(&sim->stacks);
     for (unsigned i = 0; sim->vcpus != NULL && i < sim->ncpus; i++)
-        free(sim->vcpus[i].fair.heap);
+        if (sim->fair->fini != NULL)
+            sim->fair->fini(&sim->vcpus[i].fair);
     sirq_evq_fini(&sim->evq);
     free(sim->timers);
     free(sim->vcpus);

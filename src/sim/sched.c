@@ -50,10 +50,17 @@ void sirq_sched_update(struct sirq_vcpu *vcpu)
     curr->sched_ns += delta;
     if (curr->class == SIM_CLASS_FAIR) {
         curr->vruntime += sirq_fair_delta(delta, curr->weight);
-        sirq_fair_update_min(vcpu);
+        vcpu->sim->fair->charged(vcpu);
     } else if (curr->class == SIM_CLASS_RT) {
         sirq_rt_account(vcpu, delta);
     }
+}
+
+uint64_t sirq_sched_charged_ns(const struct sirq_sim_task *task)
+{
+    int64_t delta = (int64_t)(clock_task(task->vcpu) - task->exec_start);
+
+    return task->sched_ns + (task->vcpu->curr == task && delta > 0 ? (uint64_t)delta : 0);
 }
 
 /* ---- run queues --------------------------------------------------------------------- */
@@ -65,7 +72,7 @@ static void queue_push(struct sirq_vcpu *vcpu, struct sirq_sim_task *task, bool 
     if (task->class == SIM_CLASS_RT)
         sirq_rt_push(&vcpu->rt, task, front);
     else
-        sirq_fair_push(&vcpu->fair, task);
+        vcpu->sim->fair->push(&vcpu->fair, task);
 }
 
 static void queue_remove(struct sirq_vcpu *vcpu, struct sirq_sim_task *task)
@@ -74,7 +81,7 @@ static void queue_remove(struct sirq_vcpu *vcpu, struct sirq_sim_task *task)
     if (task->class == SIM_CLASS_RT)
         sirq_rt_remove(&vcpu->rt, task);
     else
-        sirq_fair_remove(&vcpu->fair, task);
+        vcpu->sim->fair->remove(&vcpu->fair, task);
 }
 
 static void count(struct sirq_vcpu *vcpu, const struct sirq_sim_task *task, int n)
@@ -88,24 +95,48 @@ static void count(struct sirq_vcpu *vcpu, const struct sirq_sim_task *task, int 
     sirq_sched_masks(vcpu);
 }
 
-void sirq_sched_enqueue(struct sirq_vcpu *vcpu, struct sirq_sim_task *task)
+static void enqueue(struct sirq_vcpu *vcpu, struct sirq_sim_task *task)
 {
     count(vcpu, task, 1);
     queue_push(vcpu, task, false);
 }
 
-void sirq_sched_dequeue(struct sirq_vcpu *vcpu, struct sirq_sim_task *task)
+/* It no longer competes: nr and load go without it. */
+static void leave(struct sirq_vcpu *vcpu, struct sirq_sim_task *task)
 {
-    queue_remove(vcpu, task);
-    count(vcpu, task, -1);
+    if (task->class == SIM_CLASS_FAIR && vcpu->sim->fair->leave != NULL)
+        vcpu->sim->fair->leave(vcpu, task);
 }
 
-/* vruntime is relative to a queue: take the distance along. */
-void sirq_sched_migrate(struct sirq_sim_task *task, struct sirq_vcpu *to)
+static void place(struct sirq_vcpu *to, struct sirq_sim_task *task, enum sim_place how)
 {
     if (task->class == SIM_CLASS_FAIR)
-        task->vruntime += to->fair.min_vruntime - task->vcpu->fair.min_vruntime;
+        to->sim->fair->place(to, task, how);
     task->vcpu = to;
+}
+
+void sirq_sched_move(struct sirq_sim_task *task, struct sirq_vcpu *to)
+{
+    struct sirq_vcpu *from = task->vcpu;
+
+    sirq_sched_update(from);
+    sirq_sched_update(to);
+    leave(from, task);
+    queue_remove(from, task);
+    count(from, task, -1);
+    place(to, task, SIM_PLACE_MOVED);
+    enqueue(to, task);
+    sirq_sim_note(to->sim, 'm', task->ctx.token);
+}
+
+void sirq_sched_join(struct sirq_sim_task *task, struct sirq_vcpu *to, bool new)
+{
+    task->state = SIM_RUNNABLE;
+    sirq_sched_update(to);
+    place(to, task, new ? SIM_PLACE_NEW : SIM_PLACE_WOKEN);
+    enqueue(to, task);
+    if (sirq_task_preempts(to, task))
+        sirq_resched(to);
 }
 
 /* ---- the switch --------------------------------------------------------------------- */
@@ -117,7 +148,7 @@ static struct sirq_sim_task *pick(struct sirq_vcpu *vcpu)
     if (!vcpu->rt.throttled)
         task = sirq_rt_first(&vcpu->rt);
     if (task == NULL && vcpu->fair.len > 0)
-        task = vcpu->fair.heap[0];
+        task = vcpu->sim->fair->first(vcpu);
     return task;
 }
 
@@ -126,10 +157,12 @@ static void put_prev(struct sirq_vcpu *vcpu, struct sirq_sim_task *prev)
 {
     if (prev == vcpu->idle)
         return;
-    if (prev->state == SIM_RUNNABLE)
+    if (prev->state == SIM_RUNNABLE) {
         queue_push(vcpu, prev, !prev->to_tail);
-    else
+    } else {
+        leave(vcpu, prev);
         count(vcpu, prev, -1);
+    }
     prev->to_tail = false;
 }
 
@@ -219,7 +252,7 @@ bool sirq_task_preempts(const struct sirq_vcpu *vcpu, const struct sirq_sim_task
     if (task->class == SIM_CLASS_RT)
         return !vcpu->rt.throttled &&
                (curr->class != SIM_CLASS_RT || task->priority > curr->priority);
-    return curr->class == SIM_CLASS_FAIR && sirq_fair_preempts(vcpu, task);
+    return curr->class == SIM_CLASS_FAIR && vcpu->sim->fair->preempts(vcpu, task);
 }
 
 bool sirq_task_wake(struct sirq_sim_task *task)
@@ -230,15 +263,7 @@ bool sirq_task_wake(struct sirq_sim_task *task)
         return false;
     vcpu = sirq_balance_wake(task);
     sirq_sim_note(task->sim, 'w', task->ctx.token);
-    task->state = SIM_RUNNABLE;
-    sirq_sched_update(vcpu);
-    if (task->vcpu != vcpu)
-        sirq_sched_migrate(task, vcpu);
-    if (task->class == SIM_CLASS_FAIR)
-        sirq_fair_place(vcpu, task, false);
-    sirq_sched_enqueue(vcpu, task);
-    if (sirq_task_preempts(vcpu, task))
-        sirq_resched(vcpu);
+    sirq_sched_join(task, vcpu, false);
     return true;
 }
 
@@ -249,8 +274,8 @@ void sirq_sched_tick(struct sirq_vcpu *vcpu)
     struct sirq_sim *sim = vcpu->sim;
 
     sirq_sched_update(vcpu);
-    if (vcpu->curr->class == SIM_CLASS_FAIR)
-        sirq_fair_tick(vcpu);
+    if (vcpu->curr->class == SIM_CLASS_FAIR && sim->fair->tick != NULL)
+        sim->fair->tick(vcpu);
     else if (vcpu->curr->class == SIM_CLASS_RT)
         sirq_rt_tick(vcpu);
     vcpu->load = (3 * vcpu->load + 1024 * sirq_vcpu_nr(vcpu)) / 4;

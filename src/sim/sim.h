@@ -80,8 +80,14 @@ struct sirq_sim_task {
     uint64_t sched_ns;       /* charged so far */
     uint64_t sched_ns_begin; /* when it was last switched to */
     uint64_t slice_ns;       /* RR: left */
-    uint32_t heap_pos;       /* in the fair heap + 1 */
-    uint64_t heap_seq;
+    uint64_t fair_seq;       /* order of queueing, breaks ties */
+    uint32_t heap_pos;       /* CFS: in the heap + 1 */
+    uint64_t deadline;       /* EEVDF: of the present slice, a vruntime */
+    uint64_t parity;         /* its deadline when it was last switched to */
+    int64_t lag;             /* V - vruntime when it last left a queue */
+    uint64_t least_vruntime; /* of its subtree; dtree.h */
+    unsigned height;
+    struct sirq_sim_task *child[2];
     struct sirq_sim_task *rt_next, *rt_prev;
 
     struct sirq_wq *wq; /* it sleeps on */
@@ -96,9 +102,12 @@ struct sirq_sim_task {
     uint64_t switches, preempted;
 };
 
-/* Fair tasks that are queued, by vruntime. */
+/* Fair tasks that are queued. */
 struct sirq_fair_rq {
-    struct sirq_sim_task **heap;
+    struct sirq_sim_task **heap; /* CFS: by vruntime */
+    struct sirq_sim_task *root;  /* EEVDF: by deadline, dtree.h */
+    int64_t sum_wv;              /* EEVDF: of weight * (vruntime - min_vruntime) ... */
+    uint64_t sum_w;              /* ... and of weights */
     uint32_t len, cap;
     uint64_t seq;
     uint64_t min_vruntime;
@@ -171,7 +180,8 @@ struct sirq_sim {
     void *check_arg;
 
     uint32_t cost_ns[SIRQ_NR_COSTS];
-    uint64_t latency_ns, min_granularity_ns, wakeup_granularity_ns;
+    const struct sirq_fair_ops *fair;
+    uint64_t latency_ns, min_granularity_ns, wakeup_granularity_ns, slice_ns;
     uint64_t ipi_ns, rt_period_ns, rt_runtime_ns, balance_ns, stall_ns;
     bool irq_time_accounting;
     unsigned smt, smt_permille;
@@ -216,31 +226,63 @@ void sirq_resched_point(struct sirq_sim *sim);
 void sirq_resched(struct sirq_vcpu *vcpu);
 /* True when it slept.  Any context, loop included. */
 bool sirq_task_wake(struct sirq_sim_task *task);
-/* Would waking `task` take this CPU from whoever it runs? */
+/* `task` waits on vcpu: should it have the CPU? */
 bool sirq_task_preempts(const struct sirq_vcpu *vcpu, const struct sirq_sim_task *task);
 void sirq_sched_update(struct sirq_vcpu *vcpu);
-void sirq_sched_enqueue(struct sirq_vcpu *vcpu, struct sirq_sim_task *task);
-void sirq_sched_dequeue(struct sirq_vcpu *vcpu, struct sirq_sim_task *task);
+/* It can run, on `to`, for the first time or again. */
+void sirq_sched_join(struct sirq_sim_task *task, struct sirq_vcpu *to, bool new);
 /* idle_mask and overload_mask follow the number of runnable tasks. */
 void sirq_sched_masks(struct sirq_vcpu *vcpu);
-void sirq_sched_migrate(struct sirq_sim_task *task, struct sirq_vcpu *to);
+/* From the queue of one CPU to that of another. */
+void sirq_sched_move(struct sirq_sim_task *task, struct sirq_vcpu *to);
+/* Charged up to now. */
+uint64_t sirq_sched_charged_ns(const struct sirq_sim_task *task);
 void sirq_finish_switch(struct sirq_sim *sim);
 static inline unsigned sirq_vcpu_nr(const struct sirq_vcpu *vcpu)
 {
     return vcpu->fair.nr + vcpu->rt.nr;
 }
 
-/* fair.c */
+/* fair.c: what fair schedulers share */
 uint32_t sirq_fair_weight(int nice);
-int sirq_fair_reserve(struct sirq_fair_rq *rq, unsigned n);
 uint64_t sirq_fair_delta(uint64_t delta_ns, uint32_t weight);
-void sirq_fair_update_min(struct sirq_vcpu *vcpu);
-void sirq_fair_place(struct sirq_vcpu *vcpu, struct sirq_sim_task *task, bool initial);
-void sirq_fair_push(struct sirq_fair_rq *rq, struct sirq_sim_task *task);
-void sirq_fair_remove(struct sirq_fair_rq *rq, struct sirq_sim_task *task);
-void sirq_fair_tick(struct sirq_vcpu *vcpu);
-/* `task` waits on vcpu; or sleeps and would wake there. */
-bool sirq_fair_preempts(const struct sirq_vcpu *vcpu, const struct sirq_sim_task *task);
+/* The current task when it competes and is not queued, or null. */
+const struct sirq_sim_task *sirq_fair_curr(const struct sirq_vcpu *vcpu);
+
+#define SIM_FAIR_LOOKS 32u /* tasks looked at for one that may move (Linux sched_nr_migrate) */
+
+enum sim_place { SIM_PLACE_NEW, SIM_PLACE_WOKEN, SIM_PLACE_MOVED };
+
+/* A fair scheduler: cfs.c, eevdf.c.  Times have been charged up to now. */
+struct sirq_fair_ops {
+    /* Room for n tasks on a queue, 0 or -ENOMEM; and give it back.  Null: needs none. */
+    int (*reserve)(struct sirq_fair_rq *rq, unsigned n);
+    void (*fini)(struct sirq_fair_rq *rq);
+    /* It stops competing on its CPU: asleep, over, or about to be moved.  Null: no matter. */
+    void (*leave)(struct sirq_vcpu *vcpu, struct sirq_sim_task *task);
+    /* It is about to compete on `to`; task->vcpu is where it did before. */
+    void (*place)(struct sirq_vcpu *to, struct sirq_sim_task *task, enum sim_place how);
+    /* Among those who wait, and not. */
+    void (*push)(struct sirq_fair_rq *rq, struct sirq_sim_task *task);
+    void (*remove)(struct sirq_fair_rq *rq, struct sirq_sim_task *task);
+    /* Who waits and is next, or null. */
+    struct sirq_sim_task *(*first)(const struct sirq_vcpu *vcpu);
+    /* Who waits, may run on `cpu` and would wait long; or null. */
+    struct sirq_sim_task *(*movable)(const struct sirq_vcpu *vcpu, unsigned cpu);
+    /* vruntime of the current task went on. */
+    void (*charged)(struct sirq_vcpu *vcpu);
+    void (*tick)(struct sirq_vcpu *vcpu); /* may be null */
+    /* `task` waits on vcpu, whose current task is fair: should it have the CPU? */
+    bool (*preempts)(const struct sirq_vcpu *vcpu, const struct sirq_sim_task *task);
+    /* The current task lets others go first. */
+    void (*yield)(struct sirq_vcpu *vcpu, struct sirq_sim_task *task);
+};
+extern const struct sirq_fair_ops sirq_cfs, sirq_eevdf;
+
+static inline int sirq_fair_reserve(const struct sirq_sim *sim, struct sirq_fair_rq *rq)
+{
+    return sim->fair->reserve != NULL ? sim->fair->reserve(rq, sim->ntasks + 1) : 0;
+}
 
 /* rt.c */
 void sirq_rt_push(struct sirq_rt_rq *rq, struct sirq_sim_task *task, bool front);

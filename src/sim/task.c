@@ -59,7 +59,7 @@ static int reserve(struct sirq_sim *sim, struct sirq_vcpu *vcpu)
     if (vcpu->fair.cap > sim->ntasks)
         return 0;
     for (unsigned i = 0; i < sim->ncpus; i++)
-        if (sirq_fair_reserve(&sim->vcpus[i].fair, sim->ntasks + 1) != 0)
+        if (sirq_fair_reserve(sim, &sim->vcpus[i].fair) != 0)
             return -ENOMEM;
     return 0;
 }
@@ -94,15 +94,7 @@ struct sirq_sim_task *sirq_task_new(struct sirq_sim *sim, struct sirq_vcpu *vcpu
 
 void sirq_task_start(struct sirq_sim_task *task)
 {
-    struct sirq_vcpu *vcpu = task->vcpu;
-
-    sirq_sched_update(vcpu);
-    task->state = SIM_RUNNABLE;
-    if (task->class == SIM_CLASS_FAIR)
-        sirq_fair_place(vcpu, task, true);
-    sirq_sched_enqueue(vcpu, task);
-    if (sirq_task_preempts(vcpu, task))
-        sirq_resched(vcpu);
+    sirq_sched_join(task, task->vcpu, true);
 }
 
 int sirq_task_sleep(struct sirq_sim_task *task, uint64_t until)
@@ -132,7 +124,7 @@ void sirq_task_yield(struct sirq_sim_task *task)
     sirq_sched_update(vcpu);
     if (task->class == SIM_CLASS_RT)
         task->to_tail = true;
-    else if (vcpu->fair.len > 0 && (int64_t)(vcpu->fair.heap[0]->vruntime - task->vruntime) >= 0)
-        task->vruntime = vcpu->fair.heap[0]->vruntime + 1;
+    else
+        vcpu->sim->fair->yield(vcpu, task);
     sirq_schedule(vcpu);
 }

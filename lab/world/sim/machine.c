@@ -289,8 +289,11 @@ void sirq_machine_config(const struct sirq_machine *m, struct sirq_sim_config *o
         .rt_runtime_ns = cpu->rt_runtime_ns,
     };
     if (cpu->fair != NULL)
-        out->fair = (struct sirq_sim_fair){cpu->fair->latency_ns, cpu->fair->min_granularity_ns,
-                                           cpu->fair->wakeup_granularity_ns};
+        out->fair = (struct sirq_sim_fair){
+            .latency_ns = cpu->fair->latency_ns,
+            .min_granularity_ns = cpu->fair->min_granularity_ns,
+            .wakeup_granularity_ns = cpu->fair->wakeup_granularity_ns,
+        };
 #define COST_TAKE(sym, name, meaning) out->cost_ns[SIRQ_COST_##sym] = m->costs_ns.sym;
     SIRQ_COSTS(COST_TAKE)
 #undef COST_TAKE

@@ -163,18 +163,6 @@ static void host_wake(struct sirq_cpu *cpu, struct sirq_wq *wq)
     }
 }
 
-static bool host_wake_preempts(struct sirq_cpu *cpu, const struct sirq_wq *wq)
-{
-    struct sirq_vcpu *vcpu = sirq_vcpu_of(cpu);
-    const struct sirq_sim_task *task = wq->host;
-
-    sirq_sched_update(vcpu);
-    for (; task != NULL; task = task->wq_next)
-        if (task->vcpu == vcpu && sirq_task_preempts(vcpu, task))
-            return true;
-    return false;
-}
-
 /* ---- interrupts and rescheduling ----------------------------------------------------- */
 
 static void host_irq_enable(struct sirq_cpu *cpu, unsigned pass)
@@ -223,7 +211,6 @@ const struct sirq_host sirq_sim_host = {
     .wake_ksoftirqd = host_wake_ksoftirqd,
     .kick = host_kick,
     .wait = host_wait,
-    .wake_preempts = host_wake_preempts,
     .wake_at_once = true,
     .wake = host_wake,
     .irq_enable = host_irq_enable,

@@ -70,6 +70,8 @@ static int check(const struct sirq_sim_config *config, struct sirq_error *err)
                          config->smt, config->ncpus);
     if (config->smt_permille != 0 && (config->smt_permille < 1000 || config->smt_permille > 10000))
         return sirq_fail(err, EINVAL, "smt_permille %u: give 1000 to 10000", config->smt_permille);
+    if (config->scheduler > SIRQ_SIM_EEVDF)
+        return sirq_fail(err, EINVAL, "scheduler %d: give CFS or EEVDF", (int)config->scheduler);
     rc = check_sched(&config->ksoftirqd, "ksoftirqd", err);
     return rc != 0 ? rc : check_costs(config, err);
 }
@@ -97,6 +99,8 @@ static void take_config(struct sirq_sim *sim, const struct sirq_sim_config *conf
     sim->min_granularity_ns = or_default(fair->min_granularity_ns, factor * UINT64_C(750000));
     sim->wakeup_granularity_ns =
         or_default(fair->wakeup_granularity_ns, factor * UINT64_C(1000000));
+    sim->slice_ns = or_default(fair->slice_ns, factor * UINT64_C(750000));
+    sim->fair = config->scheduler == SIRQ_SIM_EEVDF ? &sirq_eevdf : &sirq_cfs;
     sim->ipi_ns = or_default(config->ipi_ns, 1000);
     sim->rt_period_ns = or_default(config->rt_period_ns, NS_PER_S);
     sim->rt_runtime_ns = or_default(config->rt_runtime_ns, sim->rt_period_ns / 100 * 95);
@@ -271,12 +275,8 @@ int sirq_sim_spawn(struct sirq_sim *sim, const struct sirq_sim_task_config *conf
 
 void sirq_sim_task_stats(struct sirq_sim_task *task, struct sirq_sim_task_stats *out)
 {
-    const struct sirq_vcpu *vcpu = task->vcpu;
-
-    if (vcpu->curr == task)
-        sirq_sched_update(task->vcpu);
     *out = (struct sirq_sim_task_stats){
-        .sched_ns = task->sched_ns,
+        .sched_ns = sirq_sched_charged_ns(task),
         .task_ns = task->time_ns[SIM_TASK],
         .softirq_ns = task->time_ns[SIM_SOFTIRQ],
         .hardirq_ns = task->time_ns[SIM_HARDIRQ],

@@ -46,6 +46,7 @@ static void build_machine(struct world *world)
     for (unsigned i = 0; i < SIRQ_NR_COSTS; i++)
         config.cost_ns[i] = (uint32_t)pick(world, 1, chance(world, 10) ? 20000 : 1500);
     world->ncpus = config.ncpus;
+    config.scheduler = chance(world, 50) ? SIRQ_SIM_EEVDF : SIRQ_SIM_CFS;
     MUST(world, sirq_sim_create(&world->sim, &config, &err) == 0);
     world->core = sirq_sim_core(world->sim);
     world->switch_policy = chance(world, 40);
