@@ -7,12 +7,7 @@
 
 #include <cmocka.h>
 
-#include <sirq/sim.h>
-
-#include "flood_world.h"
-
-#define MS UINT64_C(1000000)
-#define SECOND (1000 * MS)
+#include "sched_world.h"
 
 /* 512 MB for 256 CPUs and 2,000 tasks; stacks are larger under AddressSanitizer. */
 #if defined(__SANITIZE_ADDRESS__)
@@ -26,151 +21,90 @@
 #define MEMORY_PER_STACK 220000u
 #endif
 
-static struct sirq_sim *world(unsigned ncpus, unsigned smt)
-{
-    struct sirq_sim_config config = {.ncpus = ncpus, .hz = 1000, .seed = 1, .smt = smt};
-    struct sirq_error err;
-    struct sirq_sim *sim;
-
-    for (unsigned i = 0; i < SIRQ_NR_COSTS; i++)
-        config.cost_ns[i] = flood_costs[i];
-    assert_int_equal(sirq_sim_create(&sim, &config, &err), 0);
-    return sim;
-}
-
-static void hog(struct sirq_sim_task *task, void *arg)
-{
-    (void)arg;
-    for (;;)
-        sirq_sim_spend(sirq_sim_of(task), 50000);
-}
-
-static struct sirq_sim_task *spawn(struct sirq_sim *sim,
-                                   void (*fn)(struct sirq_sim_task *task, void *arg), void *arg,
-                                   int cpu, const struct sirq_sched *sched)
-{
-    struct sirq_sim_task_config config = {.name = "t", .fn = fn, .arg = arg, .cpu = cpu};
-    struct sirq_sim_task *task;
-    struct sirq_error err;
-
-    if (sched != NULL)
-        config.sched = *sched;
-    assert_int_equal(sirq_sim_spawn(sim, &config, &task, &err), 0);
-    return task;
-}
-
-static uint64_t sched_ns(struct sirq_sim_task *task)
-{
-    struct sirq_sim_task_stats stats;
-
-    sirq_sim_task_stats(task, &stats);
-    return stats.sched_ns;
-}
-
 static void fair_equal_tasks_share_equally(void **state)
 {
-    struct sirq_sim *sim = world(1, 0);
+    struct sirq_sim *sim = sched_world(1, 0);
     struct sirq_sim_task *task[5];
 
     (void)state;
     for (unsigned i = 0; i < 5; i++)
-        task[i] = spawn(sim, hog, NULL, 0, NULL);
+        task[i] = sched_spawn(sim, sched_hog, NULL, 0, NULL);
     sirq_sim_run(sim, 2 * SECOND);
     for (unsigned i = 0; i < 5; i++)
-        assert_in_range(sched_ns(task[i]), 390 * MS, 410 * MS);
+        assert_in_range(sched_time_ns(task[i]), 390 * MS, 410 * MS);
     sirq_sim_destroy(sim);
 }
 
 static void fair_nice_tasks_share_by_weight(void **state)
 {
-    struct sirq_sim *sim = world(1, 0);
+    struct sirq_sim *sim = sched_world(1, 0);
     const struct sirq_sched nice = {.nice = 5};
-    struct sirq_sim_task *a = spawn(sim, hog, NULL, 0, NULL);
-    struct sirq_sim_task *b = spawn(sim, hog, NULL, 0, &nice);
+    struct sirq_sim_task *a = sched_spawn(sim, sched_hog, NULL, 0, NULL);
+    struct sirq_sim_task *b = sched_spawn(sim, sched_hog, NULL, 0, &nice);
     double ratio;
 
     (void)state;
     sirq_sim_run(sim, 4 * SECOND);
-    ratio = (double)sched_ns(a) / (double)sched_ns(b);
+    ratio = (double)sched_time_ns(a) / (double)sched_time_ns(b);
     assert_true(ratio > 1024.0 / 335 * 0.97 && ratio < 1024.0 / 335 * 1.03);
     sirq_sim_destroy(sim);
 }
 
 static void rt_higher_priority_starves_lower(void **state)
 {
-    struct sirq_sim *sim = world(1, 0);
+    struct sirq_sim *sim = sched_world(1, 0);
     const struct sirq_sched low = {.policy = SCHED_FIFO, .priority = 10};
     const struct sirq_sched high = {.policy = SCHED_FIFO, .priority = 11};
-    struct sirq_sim_task *a = spawn(sim, hog, NULL, 0, &low);
-    struct sirq_sim_task *b = spawn(sim, hog, NULL, 0, &high);
+    struct sirq_sim_task *a = sched_spawn(sim, sched_hog, NULL, 0, &low);
+    struct sirq_sim_task *b = sched_spawn(sim, sched_hog, NULL, 0, &high);
 
     (void)state;
     sirq_sim_run(sim, SECOND / 2);
-    assert_in_range(sched_ns(a), 0, MS);
-    assert_true(sched_ns(b) > 498 * MS);
+    assert_in_range(sched_time_ns(a), 0, MS);
+    assert_true(sched_time_ns(b) > 498 * MS);
     sirq_sim_destroy(sim);
 }
 
 static void rt_throttling_leaves_five_percent(void **state)
 {
-    struct sirq_sim *sim = world(1, 0);
+    struct sirq_sim *sim = sched_world(1, 0);
     const struct sirq_sched rt = {.policy = SCHED_FIFO, .priority = 50};
-    struct sirq_sim_task *a = spawn(sim, hog, NULL, 0, &rt);
-    struct sirq_sim_task *b = spawn(sim, hog, NULL, 0, NULL);
+    struct sirq_sim_task *a = sched_spawn(sim, sched_hog, NULL, 0, &rt);
+    struct sirq_sim_task *b = sched_spawn(sim, sched_hog, NULL, 0, NULL);
 
     (void)state;
     sirq_sim_run(sim, 10 * SECOND);
-    assert_in_range(sched_ns(a), 9490 * MS, 9520 * MS);
-    assert_in_range(sched_ns(b), 470 * MS, 505 * MS);
+    assert_in_range(sched_time_ns(a), 9490 * MS, 9520 * MS);
+    assert_in_range(sched_time_ns(b), 470 * MS, 505 * MS);
     sirq_sim_destroy(sim);
 }
 
 static void rr_equal_priorities_take_turns(void **state)
 {
-    struct sirq_sim *sim = world(1, 0);
+    struct sirq_sim *sim = sched_world(1, 0);
     const struct sirq_sched rr = {.policy = SCHED_RR, .priority = 20};
-    struct sirq_sim_task *a = spawn(sim, hog, NULL, 0, &rr);
-    struct sirq_sim_task *b = spawn(sim, hog, NULL, 0, &rr);
+    struct sirq_sim_task *a = sched_spawn(sim, sched_hog, NULL, 0, &rr);
+    struct sirq_sim_task *b = sched_spawn(sim, sched_hog, NULL, 0, &rr);
     struct sirq_sim_task_stats stats;
 
     (void)state;
     sirq_sim_run(sim, 10 * SECOND);
-    assert_in_range(sched_ns(a), 4600 * MS, 4900 * MS);
-    assert_in_range(sched_ns(b), 4600 * MS, 4900 * MS);
+    assert_in_range(sched_time_ns(a), 4600 * MS, 4900 * MS);
+    assert_in_range(sched_time_ns(b), 4600 * MS, 4900 * MS);
     sirq_sim_task_stats(a, &stats);
     assert_in_range(stats.switches, 40, 70); /* slices of 100 ms, and throttling */
     sirq_sim_destroy(sim);
 }
 
-struct periodic {
-    uint64_t interval, late_max, n;
-};
-
-static void periodic(struct sirq_sim_task *task, void *arg)
-{
-    struct periodic *self = arg;
-
-    for (uint64_t next = self->interval;; next += self->interval) {
-        uint64_t now;
-
-        sirq_sim_sleep_until(task, next);
-        now = sirq_sim_now_ns(sirq_sim_of(task));
-        if (now - next > self->late_max)
-            self->late_max = now - next;
-        self->n++;
-        sirq_sim_spend(sirq_sim_of(task), 10000);
-    }
-}
-
 static void rt_wakeup_preempts_hog_at_once(void **state)
 {
-    struct sirq_sim *sim = world(1, 0);
+    struct sirq_sim *sim = sched_world(1, 0);
     const struct sirq_sched rt = {.policy = SCHED_FIFO, .priority = 50};
-    struct periodic p = {.interval = MS};
+    struct sched_periodic p = {.interval = MS};
 
     (void)state;
-    spawn(sim, hog, NULL, 0, NULL);
-    spawn(sim, periodic, &p, 0, &rt);
+    sched_spawn(sim, sched_hog, NULL, 0, NULL);
+    sched_spawn(sim, sched_periodic, &p, 0, &rt);
     sirq_sim_run(sim, SECOND);
     assert_in_range(p.n, 998, 1000);
     /* irq, wake, switch; and a tick that came first */
@@ -180,12 +114,12 @@ static void rt_wakeup_preempts_hog_at_once(void **state)
 
 static void fair_sleeper_preempts_hog_soon(void **state)
 {
-    struct sirq_sim *sim = world(1, 0);
-    struct periodic p = {.interval = 20 * MS};
+    struct sirq_sim *sim = sched_world(1, 0);
+    struct sched_periodic p = {.interval = 20 * MS};
 
     (void)state;
-    spawn(sim, hog, NULL, 0, NULL);
-    spawn(sim, periodic, &p, 0, NULL);
+    sched_spawn(sim, sched_hog, NULL, 0, NULL);
+    sched_spawn(sim, sched_periodic, &p, 0, NULL);
     sirq_sim_run(sim, SECOND);
     assert_in_range(p.n, 48, 50);
     assert_in_range(p.late_max, 1000, 5000);
@@ -194,29 +128,29 @@ static void fair_sleeper_preempts_hog_soon(void **state)
 
 static void balance_unpinned_hogs_fill_all_cpus(void **state)
 {
-    struct sirq_sim *sim = world(4, 0);
+    struct sirq_sim *sim = sched_world(4, 0);
     struct sirq_sim_task *task[8];
 
     (void)state;
     for (unsigned i = 0; i < 8; i++)
-        task[i] = spawn(sim, hog, NULL, -1, NULL);
+        task[i] = sched_spawn(sim, sched_hog, NULL, -1, NULL);
     sirq_sim_run(sim, SECOND);
     for (unsigned i = 0; i < 8; i++)
-        assert_in_range(sched_ns(task[i]), 420 * MS, 580 * MS);
+        assert_in_range(sched_time_ns(task[i]), 420 * MS, 580 * MS);
     sirq_sim_destroy(sim);
 }
 
 static void balance_idle_cpu_pulls_waiting_task(void **state)
 {
-    struct sirq_sim *sim = world(2, 0);
+    struct sirq_sim *sim = sched_world(2, 0);
     const uint64_t both = 3;
     struct sirq_sim_task_config config = {
         .name = "t",
-        .fn = hog,
+        .fn = sched_hog,
         .cpu = -1,
         .allowed = &both,
     };
-    struct sirq_sim_task *a, *b, *pinned = spawn(sim, hog, NULL, 0, NULL);
+    struct sirq_sim_task *a, *b, *pinned = sched_spawn(sim, sched_hog, NULL, 0, NULL);
     struct sirq_error err;
 
     (void)state;
@@ -224,24 +158,24 @@ static void balance_idle_cpu_pulls_waiting_task(void **state)
     assert_int_equal(sirq_sim_spawn(sim, &config, &b, &err), 0);
     sirq_sim_run(sim, 3 * SECOND);
     /* three tasks on two CPUs, one of them tied to the first */
-    assert_true(sched_ns(a) + sched_ns(b) + sched_ns(pinned) > 5980 * MS);
-    assert_true(sched_ns(pinned) > 1300 * MS);
+    assert_true(sched_time_ns(a) + sched_time_ns(b) + sched_time_ns(pinned) > 5980 * MS);
+    assert_true(sched_time_ns(pinned) > 1300 * MS);
     sirq_sim_destroy(sim);
 }
 
 static void smt_busy_sibling_slows_down(void **state)
 {
-    struct sirq_sim *sim = world(2, 2);
+    struct sirq_sim *sim = sched_world(2, 2);
     uint64_t alone;
     struct sirq_sim_cpu_stats stats;
     struct sirq_sim_events before, after;
 
     (void)state;
-    spawn(sim, hog, NULL, 0, NULL);
+    sched_spawn(sim, sched_hog, NULL, 0, NULL);
     sirq_sim_run(sim, SECOND);
     sirq_sim_events(sim, &before);
     alone = before.charges;
-    spawn(sim, hog, NULL, 1, NULL);
+    sched_spawn(sim, sched_hog, NULL, 1, NULL);
     sirq_sim_run(sim, 2 * SECOND);
     sirq_sim_events(sim, &after);
     /* 1.6 times the time per charge, on two threads */
@@ -254,12 +188,12 @@ static void smt_busy_sibling_slows_down(void **state)
 
 static void cpu_times_sum_up_to_the_clock(void **state)
 {
-    struct sirq_sim *sim = world(3, 0);
-    struct periodic p = {.interval = 700000};
+    struct sirq_sim *sim = sched_world(3, 0);
+    struct sched_periodic p = {.interval = 700000};
 
     (void)state;
-    spawn(sim, hog, NULL, 0, NULL);
-    spawn(sim, periodic, &p, 1, NULL);
+    sched_spawn(sim, sched_hog, NULL, 0, NULL);
+    sched_spawn(sim, sched_periodic, &p, 1, NULL);
     sirq_sim_run(sim, SECOND + 12345);
     for (unsigned cpu = 0; cpu < 3; cpu++) {
         struct sirq_sim_cpu_stats stats;
@@ -283,13 +217,13 @@ static void quick(struct sirq_sim_task *task, void *arg)
 
 static void task_that_returns_gives_its_stack_back(void **state)
 {
-    struct sirq_sim *sim = world(1, 0);
+    struct sirq_sim *sim = sched_world(1, 0);
     unsigned n = 0;
     size_t before = 0;
 
     (void)state;
     for (unsigned i = 0; i < 50; i++) {
-        spawn(sim, quick, &n, 0, NULL);
+        sched_spawn(sim, quick, &n, 0, NULL);
         sirq_sim_run(sim, (i + 1) * MS);
         if (i == 0)
             before = sirq_sim_memory(sim);
@@ -301,7 +235,7 @@ static void task_that_returns_gives_its_stack_back(void **state)
 
 static void world_idle_makes_few_events(void **state)
 {
-    struct sirq_sim *sim = world(8, 0);
+    struct sirq_sim *sim = sched_world(8, 0);
     struct sirq_sim_events events;
 
     (void)state;
@@ -324,12 +258,12 @@ static void busy_life(struct sirq_sim_task *task, void *arg)
 
 static void world_of_256_cpus_stays_within_memory(void **state)
 {
-    struct sirq_sim *sim = world(256, 2);
+    struct sirq_sim *sim = sched_world(256, 2);
     size_t before;
 
     (void)state;
     for (unsigned i = 0; i < 2000; i++)
-        spawn(sim, busy_life, NULL, -1, NULL);
+        sched_spawn(sim, busy_life, NULL, -1, NULL);
     sirq_sim_run(sim, 2 * MS);
     before = sirq_sim_memory(sim);
     sirq_sim_run(sim, 50 * MS);
