@@ -46,13 +46,14 @@ struct sirq_sim_config {
     unsigned ncpus; /* 1..SIRQ_SIM_CPUS */
     unsigned hz;    /* 0: 250; 1..100000 */
     uint64_t seed;
-    const struct sirq_policy *policy; /* null: the default */
-    uint32_t cost_ns[SIRQ_NR_COSTS];  /* every one >= 1, at most a second: nothing is free */
+    const struct sirq_policy *policy;  /* null: the default */
+    uint32_t cost_ns[SIRQ_NR_COSTS];   /* every one >= 1, at most a second: nothing is free */
     enum sirq_sim_scheduler scheduler; /* of fair tasks; 0: CFS */
     struct sirq_sim_fair fair;
     struct sirq_sched ksoftirqd;
     uint64_t ipi_ns;        /* from a kick to the interrupt; 0: 1 us */
     uint64_t stall_ns;      /* watchdog bound; 0: one second */
+    uint64_t rcu_stall_ns;  /* no quiescent state for so long is a stall; 0: 21 s */
     uint64_t rt_period_ns;  /* RT throttling; 0: one second */
     uint64_t rt_runtime_ns; /* of each period; 0: 95 %; >= the period: no throttling */
     /*
@@ -152,7 +153,16 @@ struct sirq_sim_cpu_stats {
     uint64_t time_ns[SIRQ_SIM_LEVELS]; /* true time; the sum is the time that passed */
     uint64_t switches;
     uint64_t ticks;
+    /*
+     * RCU stalls: no context switch, idling, round of ksoftirqd, nor tick on top of a task
+     * outside of bottom-half sections for rcu_stall_ns.  Each is counted and reported once per
+     * such time: with the jiffies since the last quiescent state, as Linux prints them.
+     */
+    uint64_t rcu_stalls;
+    uint64_t rcu_stall_longest_ns;    /* from the last quiescent state to the next, or now */
+    uint64_t rcu_first_stall_jiffies; /* as reported first */
 };
+/* Time of softirqs by vector: struct sirq_cpu_stats of the core, vec[].time_ns. */
 void sirq_sim_cpu_stats(const struct sirq_sim *sim, unsigned cpu, struct sirq_sim_cpu_stats *out);
 
 /* ---- interrupts of your own devices --------------------------------------------------- */

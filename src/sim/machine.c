@@ -67,6 +67,7 @@ static void watch_event(struct sirq_event *event, uint64_t now)
 
     for (unsigned i = 0; i < sim->ncpus; i++)
         sirq_watchdog(&sim->cpus[i], now);
+    sirq_rcu_check(sim);
     sirq_evq_add(&sim->evq, event, now + sim->core.stall_ns / 4);
 }
 

@@ -9,6 +9,7 @@
 #include "sim.h"
 
 #define RR_SLICE_NS UINT64_C(100000000)
+#define RT_LOOKS 32u
 
 void sirq_rt_push(struct sirq_rt_rq *rq, struct sirq_sim_task *task, bool front)
 {
@@ -49,6 +50,24 @@ struct sirq_sim_task *sirq_rt_first(const struct sirq_rt_rq *rq)
     for (unsigned word = 2; word-- > 0;)
         if (rq->bitmap[word] != 0)
             return rq->first[word * 64 + 63 - (unsigned)__builtin_clzll(rq->bitmap[word])];
+    return NULL;
+}
+
+/*
+ * The best that waits, is better than priority `above` and may run on `cpu`; -1: on more than
+ * one.  Of those looked at.
+ */
+struct sirq_sim_task *sirq_rt_movable(const struct sirq_rt_rq *rq, int cpu, int above)
+{
+    unsigned looks = RT_LOOKS;
+
+    for (int prio = SIM_RT_PRIOS - 1; prio > above; prio--)
+        for (struct sirq_sim_task *task = rq->first[prio]; task != NULL; task = task->rt_next) {
+            if (cpu < 0 ? !task->pinned : sirq_task_allowed(task, (unsigned)cpu))
+                return task;
+            if (--looks == 0)
+                return NULL;
+        }
     return NULL;
 }
 

@@ -28,6 +28,8 @@ void sirq_sched_masks(struct sirq_vcpu *vcpu)
 
     mask_put(vcpu->sim->idle_mask, vcpu->id, nr == 0);
     mask_put(vcpu->sim->overload_mask, vcpu->id, nr >= 2);
+    mask_put(vcpu->sim->rt_mask, vcpu->id, vcpu->rt.nr > 0);
+    mask_put(vcpu->sim->rt_overload_mask, vcpu->id, vcpu->rt.nr >= 2);
     vcpu->cpu->rt_tasks = vcpu->rt.nr;
 }
 
@@ -166,15 +168,24 @@ static void put_prev(struct sirq_vcpu *vcpu, struct sirq_sim_task *prev)
     prev->to_tail = false;
 }
 
-static struct sirq_sim_task *take_next(struct sirq_vcpu *vcpu)
+/* `prev` has been put back. */
+static struct sirq_sim_task *take_next(struct sirq_vcpu *vcpu, const struct sirq_sim_task *prev)
 {
     struct sirq_sim_task *next = pick(vcpu);
+
+    if (prev->class == SIM_CLASS_RT && !vcpu->rt.throttled &&
+        (next == NULL || next->class != SIM_CLASS_RT || next->priority < prev->priority)) {
+        sirq_balance_rt_pull(vcpu);
+        next = pick(vcpu);
+    }
 
     if (next == NULL && sirq_balance_pull(vcpu, true))
         next = pick(vcpu);
     if (next == NULL)
         return vcpu->idle;
     queue_remove(vcpu, next);
+    if (next->class == SIM_CLASS_RT && vcpu->rt.nr >= 2)
+        sirq_balance_rt_push(vcpu);
     return next;
 }
 
@@ -201,9 +212,10 @@ void sirq_schedule(struct sirq_vcpu *vcpu)
 
     assert(sim->running == vcpu && sirq_vcpu_preemptible(vcpu));
     sirq_sched_update(vcpu);
+    sirq_rcu_quiet(vcpu);
     vcpu->cpu->need_resched = 0;
     put_prev(vcpu, prev);
-    next = take_next(vcpu);
+    next = take_next(vcpu, prev);
     next->exec_start = clock_task(vcpu);
     next->sched_ns_begin = next->sched_ns;
     if (next == prev)

@@ -70,6 +70,7 @@ struct sirq_sim_task {
     enum sim_state state;
     bool queued; /* on vcpu's run queue; the current task is not */
     uint64_t allowed[SIM_CPUS / 64];
+    bool pinned; /* to one CPU */
 
     enum sim_class class;
     int priority; /* RT: 1..99 */
@@ -124,6 +125,12 @@ struct sirq_rt_rq {
     struct sirq_event period;
 };
 
+struct sirq_rcu {
+    uint64_t quiet_ns; /* last quiescent state */
+    uint64_t told_ns;  /* last report of the stall that goes on; 0: none does */
+    uint64_t stalls, longest_ns, first_stall_jiffies;
+};
+
 struct sirq_vcpu {
     struct sirq_sim *sim;
     struct sirq_cpu *cpu;
@@ -134,6 +141,11 @@ struct sirq_vcpu {
     unsigned preempt_off;
     struct sirq_vline *posted_first, *posted_last;
     struct sirq_event run_event; /* end of the present charge */
+    uint64_t work_ns;            /* left of it at work_since, at full speed ... */
+    uint64_t work_since;
+    unsigned work_permille; /* ... and what each takes since */
+    bool idling;            /* waits for an interrupt with nothing to do */
+    struct sirq_rcu rcu;
 
     struct sirq_fair_rq fair;
     struct sirq_rt_rq rt;
@@ -169,7 +181,8 @@ struct sirq_sim {
     struct sirq_timer_base *timers;
     struct sirq_ctx outside; /* of code that runs between runs or in the loop */
 
-    uint64_t idle_mask[SIM_CPUS / 64], overload_mask[SIM_CPUS / 64]; /* nobody, and >= 2 */
+    uint64_t idle_mask[SIM_CPUS / 64], overload_mask[SIM_CPUS / 64];  /* nobody, and >= 2 */
+    uint64_t rt_mask[SIM_CPUS / 64], rt_overload_mask[SIM_CPUS / 64]; /* RT tasks: any, >= 2 */
     struct sirq_sim_task *tasks;
     unsigned ntasks;
     struct sirq_stacks stacks;
@@ -183,6 +196,7 @@ struct sirq_sim {
     const struct sirq_fair_ops *fair;
     uint64_t latency_ns, min_granularity_ns, wakeup_granularity_ns, slice_ns;
     uint64_t ipi_ns, rt_period_ns, rt_runtime_ns, balance_ns, stall_ns;
+    uint64_t rcu_stall_ns, rcu_next_ns; /* before the latter nobody can have stalled */
     bool irq_time_accounting;
     unsigned smt, smt_permille;
     void (*report)(void *arg, unsigned cpu, const char *what, uint64_t value);
@@ -288,14 +302,33 @@ static inline int sirq_fair_reserve(const struct sirq_sim *sim, struct sirq_fair
 void sirq_rt_push(struct sirq_rt_rq *rq, struct sirq_sim_task *task, bool front);
 void sirq_rt_remove(struct sirq_rt_rq *rq, struct sirq_sim_task *task);
 struct sirq_sim_task *sirq_rt_first(const struct sirq_rt_rq *rq);
+struct sirq_sim_task *sirq_rt_movable(const struct sirq_rt_rq *rq, int cpu, int above);
 void sirq_rt_tick(struct sirq_vcpu *vcpu);
 void sirq_rt_account(struct sirq_vcpu *vcpu, uint64_t delta_ns);
 void sirq_rt_period(struct sirq_event *event, uint64_t now);
+
+/* rcu.c */
+void sirq_rcu_tick(struct sirq_vcpu *vcpu);
+void sirq_rcu_check(struct sirq_sim *sim);
+uint64_t sirq_rcu_longest_ns(const struct sirq_vcpu *vcpu); /* of stalls, that of now included */
+
+static inline void sirq_rcu_quiet(struct sirq_vcpu *vcpu)
+{
+    struct sirq_rcu *rcu = &vcpu->rcu;
+
+    if (__builtin_expect(rcu->told_ns != 0, 0)) {
+        rcu->longest_ns = sirq_rcu_longest_ns(vcpu);
+        rcu->told_ns = 0;
+    }
+    rcu->quiet_ns = vcpu->sim->now;
+}
 
 /* balance.c */
 struct sirq_vcpu *sirq_balance_wake(struct sirq_sim_task *task);
 /* Pull a task to `vcpu`, which runs out of work (or has less than others). */
 bool sirq_balance_pull(struct sirq_vcpu *vcpu, bool idle);
+void sirq_balance_rt_push(struct sirq_vcpu *vcpu);
+void sirq_balance_rt_pull(struct sirq_vcpu *vcpu);
 
 /* task.c */
 struct sirq_task_params {

@@ -51,6 +51,15 @@ static void set_sched(struct sirq_sim_task *task, const struct sirq_sched *sched
     task->slice_ns = RR_SLICE_NS;
 }
 
+static bool is_pinned(const struct sirq_sim *sim, const struct sirq_sim_task *task)
+{
+    unsigned n = 0;
+
+    for (unsigned word = 0; word < (sim->ncpus + 63) / 64; word++)
+        n += (unsigned)__builtin_popcountll(task->allowed[word]);
+    return n == 1;
+}
+
 /* Whatever is allocated per task beside itself. */
 static int reserve(struct sirq_sim *sim, struct sirq_vcpu *vcpu)
 {
@@ -86,6 +95,7 @@ struct sirq_sim_task *sirq_task_new(struct sirq_sim *sim, struct sirq_vcpu *vcpu
     task->timer.fn = timer_event;
     task->timer_line.handler = timer_handler;
     memcpy(task->allowed, params->allowed, sizeof(task->allowed));
+    task->pinned = is_pinned(sim, task);
     set_sched(task, &params->sched);
     task->next = sim->tasks;
     sim->tasks = task;

@@ -116,15 +116,54 @@ void sirq_vcpu_irq_on(struct sirq_vcpu *vcpu)
 
 /* ---- time --------------------------------------------------------------------------- */
 
-/* Work takes longer while the other thread of the core works too. */
-static uint64_t smt_slowed(const struct sirq_vcpu *vcpu, uint64_t ns)
+/* The other thread of the core, or null. */
+static struct sirq_vcpu *sibling(const struct sirq_vcpu *vcpu)
 {
-    const struct sirq_sim *sim = vcpu->sim;
-    unsigned sibling = vcpu->id ^ 1;
+    return vcpu->sim->smt > 1 ? &vcpu->sim->vcpus[vcpu->id ^ 1] : NULL;
+}
 
-    if (sibling >= sim->ncpus || sim->vcpus[sibling].curr == sim->vcpus[sibling].idle)
-        return ns;
-    return ns * sim->smt_permille / 1000;
+/* Work takes longer while the other thread works too. */
+static unsigned pace(const struct sirq_vcpu *vcpu)
+{
+    const struct sirq_vcpu *other = sibling(vcpu);
+
+    return other == NULL || other->idling ? 1000 : vcpu->sim->smt_permille;
+}
+
+/* x * num / den without overflow, for factors up to some thousand; rounds down. */
+static uint64_t scaled(uint64_t x, unsigned num, unsigned den)
+{
+    return num == den ? x : x / den * num + x % den * num / den;
+}
+
+/* Time for the work that is left; rounds up, so that its end is not before the work's. */
+static uint64_t work_time(struct sirq_vcpu *vcpu, uint64_t ns)
+{
+    vcpu->work_ns = ns;
+    vcpu->work_since = vcpu->sim->now;
+    vcpu->work_permille = pace(vcpu);
+    ns = scaled(ns, vcpu->work_permille, 1000);
+    return ns + (scaled(ns, 1000, vcpu->work_permille) < vcpu->work_ns);
+}
+
+static uint64_t work_left(const struct sirq_vcpu *vcpu)
+{
+    uint64_t done = scaled(vcpu->sim->now - vcpu->work_since, 1000, vcpu->work_permille);
+
+    return done < vcpu->work_ns ? vcpu->work_ns - done : 0;
+}
+
+/* The other thread of the core goes on at another pace, also in the middle of a charge. */
+static void set_idling(struct sirq_vcpu *vcpu, bool idling)
+{
+    struct sirq_vcpu *other = sibling(vcpu);
+    struct sirq_sim *sim = vcpu->sim;
+
+    vcpu->idling = idling;
+    if (other == NULL || !sirq_event_queued(&other->run_event))
+        return;
+    sirq_evq_cancel(&sim->evq, &other->run_event);
+    sirq_evq_add(&sim->evq, &other->run_event, sim->now + work_time(other, work_left(other)));
 }
 
 void sirq_vcpu_spend(struct sirq_sim *sim, uint64_t ns)
@@ -136,19 +175,17 @@ void sirq_vcpu_spend(struct sirq_sim *sim, uint64_t ns)
     sim->ncharges++;
     sirq_resched_point(sim);
     vcpu = sim->running;
-    if (sim->smt > 1)
-        ns = smt_slowed(vcpu, ns);
     while (ns > 0) {
-        uint64_t end = sim->now + ns, start = sim->now;
+        uint64_t time_ns = work_time(vcpu, ns), end = sim->now + time_ns;
 
         if (end < sim->evq.next) {
             sim->now = end;
-            account(vcpu, sirq_vcpu_level(vcpu), ns);
+            account(vcpu, sirq_vcpu_level(vcpu), time_ns);
             return;
         }
         sirq_evq_add(&sim->evq, &vcpu->run_event, end);
         wait_event(vcpu);
-        ns -= sim->now - start;
+        ns = work_left(vcpu);
         if (vcpu->posted_first != NULL && !vcpu->irq_off)
             take_interrupts(vcpu);
         sirq_resched_point(sim);
@@ -161,7 +198,10 @@ void sirq_vcpu_idle_wait(struct sirq_vcpu *vcpu)
     /* A timer that was armed by a softirq on top of us. */
     if (vcpu->tick_stopped && sirq_timer_next(vcpu->cpu) < vcpu->tick_timer)
         sirq_vcpu_tick_restart(vcpu);
+    set_idling(vcpu, true);
     wait_event(vcpu);
+    set_idling(vcpu, false);
+    sirq_rcu_quiet(vcpu);
     if (vcpu->posted_first != NULL)
         take_interrupts(vcpu);
     sirq_resched_point(vcpu->sim); /* nobody can run when this returns */
@@ -176,6 +216,7 @@ static void tick_handler(struct sirq_vcpu *vcpu, struct sirq_vline *line)
     sirq_vcpu_spend(vcpu->sim, vcpu->sim->cost_ns[SIRQ_COST_TICK]);
     sirq_tick(vcpu->cpu);
     sirq_sched_tick(vcpu);
+    sirq_rcu_tick(vcpu);
 }
 
 /*

@@ -42,8 +42,8 @@ void sched_hog(struct sirq_sim_task *task, void *arg)
 }
 
 struct sirq_sim_task *sched_spawn(struct sirq_sim *sim,
-                                   void (*fn)(struct sirq_sim_task *task, void *arg), void *arg,
-                                   int cpu, const struct sirq_sched *sched)
+                                  void (*fn)(struct sirq_sim_task *task, void *arg), void *arg,
+                                  int cpu, const struct sirq_sched *sched)
 {
     struct sirq_sim_task_config config = {.name = "t", .fn = fn, .arg = arg, .cpu = cpu};
     struct sirq_sim_task *task;

@@ -186,8 +186,7 @@ static void check_lags(struct sirq_vcpu *vcpu)
     assert_in_range(vcpu->fair.nr, n, n + 1); /* ksoftirqd */
     for (unsigned i = 0; i < 12; i++)
         if (all[i]->vcpu == vcpu && all[i]->state == SIM_RUNNABLE) {
-            double lag =
-                sum / load - (double)(int64_t)(all[i]->vruntime - vcpu->fair.min_vruntime);
+            double lag = sum / load - (double)(int64_t)(all[i]->vruntime - vcpu->fair.min_vruntime);
 
             lag *= all[i]->weight / 1024.0;
             assert_true(lag < bound && lag > -bound);
@@ -221,8 +220,8 @@ static int run_under(const char *name, enum sirq_sim_scheduler scheduler)
         cmocka_unit_test_prestate(lag_under_random_load_stays_bounded, &scheduler),
     };
 
-    return _cmocka_run_group_tests(name, tests,
-                                   (size_t)(scheduler == SIRQ_SIM_EEVDF ? 7 : 6), NULL, NULL);
+    return _cmocka_run_group_tests(name, tests, (size_t)(scheduler == SIRQ_SIM_EEVDF ? 7 : 6), NULL,
+                                   NULL);
 }
 
 int main(void)

@@ -233,6 +233,7 @@ static void ksoftirqd_main(struct sirq_sim_task *task, void *arg)
         do {
             sirq_vcpu_spend(sim, sim->cost_ns[SIRQ_COST_KSOFTIRQD]);
             more = sirq_ksoftirqd_run(cpu);
+            sirq_rcu_quiet(task->vcpu);
         } while (more);
         if (sirq_ksoftirqd_sleep(cpu))
             sirq_task_sleep(task, UINT64_MAX);

@@ -105,6 +105,8 @@ static void take_config(struct sirq_sim *sim, const struct sirq_sim_config *conf
     sim->rt_period_ns = or_default(config->rt_period_ns, NS_PER_S);
     sim->rt_runtime_ns = or_default(config->rt_runtime_ns, sim->rt_period_ns / 100 * 95);
     sim->stall_ns = config->stall_ns;
+    sim->rcu_stall_ns = or_default(config->rcu_stall_ns, 21 * NS_PER_S);
+    sim->rcu_next_ns = sim->rcu_stall_ns;
     sim->balance_ns = UINT64_C(4000000);
     sim->irq_time_accounting = config->irq_time_accounting;
     sim->smt = config->smt;
@@ -212,6 +214,15 @@ size_t sirq_sim_memory(const struct sirq_sim *sim)
 
 /* ---- tasks --------------------------------------------------------------------------- */
 
+/* Who can run there; of two alike the one on the idle core is better. */
+static unsigned load_of(const struct sirq_vcpu *vcpu)
+{
+    const struct sirq_sim *sim = vcpu->sim;
+    bool shared = sim->smt > 1 && sirq_vcpu_nr(&sim->vcpus[vcpu->id ^ 1]) > 0;
+
+    return 2 * sirq_vcpu_nr(vcpu) + shared;
+}
+
 /* The least loaded of the CPUs that a new task may use; null: there is none. */
 static struct sirq_vcpu *home(struct sirq_sim *sim, const uint64_t *allowed)
 {
@@ -220,8 +231,7 @@ static struct sirq_vcpu *home(struct sirq_sim *sim, const uint64_t *allowed)
     for (unsigned i = 0; i < sim->ncpus; i++) {
         struct sirq_vcpu *vcpu = &sim->vcpus[i];
 
-        if ((allowed[i / 64] >> (i % 64) & 1) &&
-            (best == NULL || sirq_vcpu_nr(vcpu) < sirq_vcpu_nr(best)))
+        if ((allowed[i / 64] >> (i % 64) & 1) && (best == NULL || load_of(vcpu) < load_of(best)))
             best = vcpu;
     }
     return best;
@@ -320,7 +330,13 @@ void sirq_sim_cpu_stats(const struct sirq_sim *sim, unsigned cpu, struct sirq_si
     const struct sirq_vcpu *vcpu = &sim->vcpus[cpu];
 
     assert(cpu < sim->ncpus);
-    *out = (struct sirq_sim_cpu_stats){.switches = vcpu->switches, .ticks = vcpu->ticks};
+    *out = (struct sirq_sim_cpu_stats){
+        .switches = vcpu->switches,
+        .ticks = vcpu->ticks,
+        .rcu_stalls = vcpu->rcu.stalls,
+        .rcu_stall_longest_ns = sirq_rcu_longest_ns(vcpu),
+        .rcu_first_stall_jiffies = vcpu->rcu.first_stall_jiffies,
+    };
     for (unsigned i = 0; i < SIM_LEVELS; i++)
         out->time_ns[i] = vcpu->time_ns[i];
     if (vcpu->waiting)
