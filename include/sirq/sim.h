@@ -17,6 +17,7 @@
 #define SIRQ_SIM_H
 
 #include <sirq/driver.h>
+#include <sirq/host.h>
 #include <sirq/policy.h>
 #include <sirq/sched.h>
 
@@ -42,6 +43,22 @@ struct sirq_sim_fair {
     uint64_t slice_ns;              /* EEVDF: 0.75 ms, likewise; Linux from 6.15 on has 0.7 ms */
 };
 
+/*
+ * What happened on a CPU, for whoever measures: a tracepoint of the core (sirq/host.h) and the
+ * time that it ends.  The latency from raise to run of a vector is in its ENTRY, the length of a
+ * run in its RUN_END; a policy's time limit shows as the longest since_ns of a RESTART.  The
+ * callback must not call into the world.
+ */
+struct sirq_sim_trace {
+    uint64_t time_ns;
+    unsigned cpu;
+    enum sirq_trace what;
+    uint32_t arg;      /* as the tracepoint says */
+    uint32_t frames;   /* RESTART, RUN_END: packets of the run's polls so far */
+    uint64_t since_ns; /* ENTRY: since the vector was raised; EXIT: since ENTRY; RESTART,
+                          RUN_END: since RUN_BEGIN; else 0 */
+};
+
 struct sirq_sim_config {
     unsigned ncpus; /* 1..SIRQ_SIM_CPUS */
     unsigned hz;    /* 0: 250; 1..100000 */
@@ -65,6 +82,8 @@ struct sirq_sim_config {
     unsigned smt_permille; /* time per work while the sibling is busy; 0: 1600 */
     void (*report)(void *arg, unsigned cpu, const char *what, uint64_t value); /* may be null */
     void *report_arg;
+    void (*trace)(void *arg, const struct sirq_sim_trace *trace); /* null: costs nothing */
+    void *trace_arg;
 };
 
 /* 0, or -EINVAL or -ENOMEM with err filled and nothing left behind. */
@@ -112,6 +131,11 @@ struct sirq_sim_task_config {
     int cpu;                 /* pinned to this CPU, -1: wherever it is allowed */
     const uint64_t *allowed; /* mask, bit per CPU, null: all; with cpu == -1 */
     struct sirq_sched sched;
+    /*
+     * After each sleep, as its code goes on: the time since it was woken, or since the moment
+     * that a sleep was to end.  In the task, with its arg; must not sleep.  Null: nobody asks.
+     */
+    void (*woken)(void *arg, uint64_t latency_ns);
 };
 
 /* 0, -EINVAL or -ENOMEM with err filled.  Runnable at once.  The task lives as long as its

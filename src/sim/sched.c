@@ -275,6 +275,7 @@ bool sirq_task_wake(struct sirq_sim_task *task)
         return false;
     vcpu = sirq_balance_wake(task);
     sirq_sim_note(task->sim, 'w', task->ctx.token);
+    task->woken_ns = task->sim->now;
     sirq_sched_join(task, vcpu, false);
     return true;
 }

@@ -38,7 +38,9 @@ enum sim_class { SIM_CLASS_IDLE, SIM_CLASS_FAIR, SIM_CLASS_RT };
 enum sim_state { SIM_RUNNABLE, SIM_SLEEPING, SIM_DEAD };
 
 struct sirq_sim;
+struct sirq_sim_trace;
 struct sirq_vcpu;
+struct sirq_vtrace;
 struct sirq_sim_nic;
 
 /* An interrupt line of one CPU.  Posted at most once until it is taken. */
@@ -97,6 +99,8 @@ struct sirq_sim_task {
     struct sirq_vline timer_line;
     uint64_t timer_until;
     bool timer_armed, timed_out;
+    uint64_t woken_ns;                             /* when it was woken, or wanted to be */
+    void (*woken)(void *arg, uint64_t latency_ns); /* null: nobody asks */
     bool to_tail; /* RT: behind those of its priority when it gives way */
 
     uint64_t time_ns[SIM_LEVELS]; /* true time, by what ran on its stack */
@@ -174,6 +178,7 @@ struct sirq_sim {
     struct sirq_sim *outer; /* world that the thread ran when this one was entered */
     uint64_t nevents, ncharges, nswitches, digest;
 
+    struct sirq_host host; /* its table: with or without trace */
     struct sirq_core core;
     struct sirq_cpu *cpus;
     struct sirq_vcpu *vcpus;
@@ -201,6 +206,9 @@ struct sirq_sim {
     unsigned smt, smt_permille;
     void (*report)(void *arg, unsigned cpu, const char *what, uint64_t value);
     void *report_arg;
+    void (*trace)(void *arg, const struct sirq_sim_trace *trace); /* src/host/sim/trace.c */
+    void *trace_arg;
+    struct sirq_vtrace *traces; /* of each CPU; null: nobody traces */
 };
 
 static inline struct sirq_vcpu *sirq_vcpu_of(const struct sirq_cpu *cpu)
@@ -335,6 +343,7 @@ struct sirq_task_params {
     const char *name;
     void (*fn)(struct sirq_sim_task *task, void *arg);
     void *arg;
+    void (*woken)(void *arg, uint64_t latency_ns);
     const uint64_t *allowed;
     struct sirq_sched sched;
 };

@@ -29,7 +29,8 @@ static void timer_handler(struct sirq_vcpu *vcpu, struct sirq_vline *line)
     task->timer_armed = false;
     task->timed_out = true;
     sirq_vcpu_spend(vcpu->sim, vcpu->sim->cost_ns[SIRQ_COST_WAKE]);
-    sirq_task_wake(task);
+    if (sirq_task_wake(task))
+        task->woken_ns = task->timer_until;
 }
 
 static void timer_event(struct sirq_event *event, uint64_t now)
@@ -90,6 +91,7 @@ struct sirq_sim_task *sirq_task_new(struct sirq_sim *sim, struct sirq_vcpu *vcpu
     task->name = params->name;
     task->fn = params->fn;
     task->arg = params->arg;
+    task->woken = params->woken;
     task->state = SIM_SLEEPING;
     task->ctx.token = 2 + sim->ntasks++;
     task->timer.fn = timer_event;
@@ -123,6 +125,8 @@ int sirq_task_sleep(struct sirq_sim_task *task, uint64_t until)
     sirq_schedule(task->vcpu);
     task->timer_armed = false;
     sirq_evq_cancel(&sim->evq, &task->timer);
+    if (task->woken != NULL)
+        task->woken(task->arg, sim->now - task->woken_ns);
     return task->timed_out ? -ETIMEDOUT : 0;
 }
 

@@ -76,6 +76,9 @@ static void build(struct world *world, const struct flood_config *config)
         .hz = config->hz,
         .seed = config->seed,
         .policy = sirq_policy_find(config->policy),
+        .rcu_stall_ns = config->rcu_stall_ns,
+        .trace = config->trace,
+        .trace_arg = config->trace_arg,
     };
     const struct sirq_sim_nic_config nic = {.ring_size = 512};
     struct sirq_error err;
@@ -112,6 +115,7 @@ static void measure(struct world *world, const struct flood_config *config,
     struct sirq_sim_task_stats stats;
     struct sirq_sim_nic_stats nic;
     struct sirq_sim_events events;
+    struct sirq_sim_cpu_stats cpu;
     struct sirq_net_stats net;
 
     *result = (struct flood_result){.digest = sirq_sim_digest(world->sim)};
@@ -133,6 +137,10 @@ static void measure(struct world *world, const struct flood_config *config,
     result->charges = events.charges;
     result->longest_run_ns = sirq_sim_core(world->sim)->cpus[0].stats.longest_run_ns;
     result->long_runs = sirq_sim_core(world->sim)->cpus[0].stats.long_runs;
+    sirq_sim_cpu_stats(world->sim, 0, &cpu);
+    result->rcu_stalls = cpu.rcu_stalls;
+    result->rcu_stall_longest_ns = cpu.rcu_stall_longest_ns;
+    result->rcu_first_stall_jiffies = cpu.rcu_first_stall_jiffies;
     assert_int_equal(nic.arrived, nic.dropped + nic.taken + nic.waiting);
 }
 

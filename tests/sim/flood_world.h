@@ -20,6 +20,9 @@ struct flood_config {
     uint64_t seed;
     uint64_t ns; /* virtual time */
     bool poisson;
+    uint64_t rcu_stall_ns; /* 0: the default */
+    void (*trace)(void *arg, const struct sirq_sim_trace *trace);
+    void *trace_arg;
 };
 
 struct flood_result {
@@ -27,7 +30,8 @@ struct flood_result {
     uint64_t each[FLOOD_RECEIVERS];
     double receiver_cpu[FLOOD_RECEIVERS], ksoftirqd_cpu; /* percent, as the scheduler has it */
     uint64_t digest, events, charges;
-    uint64_t longest_run_ns, long_runs; /* on the CPU of the NIC */
+    uint64_t longest_run_ns, long_runs;                                 /* on the CPU of the NIC */
+    uint64_t rcu_stalls, rcu_stall_longest_ns, rcu_first_stall_jiffies; /* there too */
 };
 
 /* Costs of a made-up machine: 450 ns a packet into the socket, 600 ns out of it. */

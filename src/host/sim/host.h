@@ -15,6 +15,10 @@ extern const struct sirq_host sirq_sim_host;
 /* The world that this thread runs now; null outside of sirq_sim_run(). */
 struct sirq_sim *sirq_sim_current(void);
 
+/* trace.c: the world's own host table, and what tracing needs.  0 or -ENOMEM. */
+int sirq_sim_trace_init(struct sirq_sim *sim, const struct sirq_sim_config *config);
+size_t sirq_sim_trace_memory(const struct sirq_sim *sim);
+
 /* Start ksoftirqd of every CPU.  0 or -ENOMEM. */
 int sirq_sim_ksoftirqds(struct sirq_sim *sim, const struct sirq_sched *sched);
 

@@ -130,7 +130,9 @@ int sirq_sim_create(struct sirq_sim **out, const struct sirq_sim_config *config,
     take_config(sim, config);
     sim->outer = current;
     current = sim;
-    rc = sirq_machine_init(sim, config->hz != 0 ? config->hz : 250, &sirq_sim_host);
+    rc = sirq_sim_trace_init(sim, config);
+    if (rc == 0)
+        rc = sirq_machine_init(sim, config->hz != 0 ? config->hz : 250, &sim->host);
     if (rc == 0 && config->policy != NULL)
         sirq_set_policy(&sim->core, config->policy);
     if (rc == 0)
@@ -149,6 +151,7 @@ void sirq_sim_destroy(struct sirq_sim *sim)
     if (sim == NULL)
         return;
     sirq_machine_fini(sim);
+    free(sim->traces);
     free(sim);
 }
 
@@ -202,7 +205,7 @@ size_t sirq_sim_memory(const struct sirq_sim *sim)
     size_t bytes = sizeof(*sim) + sim->stacks.mapped + sim->evq.cap * sizeof(*sim->evq.heap);
 
     bytes += sim->ncpus * (sizeof(*sim->cpus) + sizeof(*sim->vcpus) + sizeof(*sim->timers));
-    bytes += sim->ntasks * sizeof(struct sirq_sim_task);
+    bytes += sim->ntasks * sizeof(struct sirq_sim_task) + sirq_sim_trace_memory(sim);
     for (unsigned i = 0; i < sim->ncpus; i++)
         bytes += sim->vcpus[i].fair.cap * sizeof(struct sirq_sim_task *);
     for (const struct sirq_sim_nic *nic = sim->nics; nic != NULL; nic = nic->next)
@@ -258,6 +261,7 @@ int sirq_sim_spawn(struct sirq_sim *sim, const struct sirq_sim_task_config *conf
         .name = config->name,
         .fn = config->fn,
         .arg = config->arg,
+        .woken = config->woken,
         .allowed = allowed,
         .sched = config->sched,
     };
