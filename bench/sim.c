@@ -1,34 +1,69 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The simulator: events per second of real time.
+ * The simulator's speed: a UDP flood, beside ns-3; then the parts that sim.h lists.
  *
- * Counted are what came off the event queue (interrupts, timers, ticks, ends of slices) and
- * charges: slices of CPU time that ended without an event, such as a receive call, a batch of
- * frames, a pass, a context switch.  Single packets of a batch are not counted.
+ * How events are counted.  One each for
+ *   - what comes off the event queue: an interrupt that a device posts, a timer, a tick, a
+ *     kick, the end of a slice of CPU time that something else fell into
+ *   - a charge: a slice of CPU time that is one piece of work, such as a hard interrupt's
+ *     entry, a pass over the pending vectors, a poll, a batch of frames of one verdict, a
+ *     context switch, a wake-up, a receive call, the packets it returned
+ * Single frames are not counted, neither are arrivals: they are the column of packets.
  */
-#include "bench.h"
+#include "sim.h"
 
 #include <errno.h>
 
-#include <sirq/sim.h>
+#define PORT 20000u
+#define FLOOD_RATE 5000000u
+#define LOSSLESS_RATE 500000u
+#define FLOOD_NS UINT64_C(100000000)
+#define NS3_PACKETS UINT64_C(40000)
+#define RECV_NS 1000000000
 
-#define PORT 7000u
-#define FLOOD_RATE 4000000u
-#define FLOOD_NS UINT64_C(200000000)
-#define SCALE_TASKS 8u /* per CPU */
-#define SCALE_EVENTS UINT64_C(400000)
-#define STEP_NS UINT64_C(1000000)
+/* The machine of lab/experiments/udp-flood.yaml. */
+static const struct sirq_sim_config shipped = {
+    .ncpus = 2,
+    .hz = 1000,
+    .seed = 1,
+    .fair = {24000000, 3000000, 4000000},
+    .cost_ns = {[SIRQ_COST_PASS] = 50,
+                [SIRQ_COST_NAPI_POLL] = 200,
+                [SIRQ_COST_RX_QUEUED] = 410,
+                [SIRQ_COST_RX_FULL] = 387,
+                [SIRQ_COST_RX_DROP] = 300,
+                [SIRQ_COST_RECV_CALL] = 380,
+                [SIRQ_COST_RECV_PACKET] = 170,
+                [SIRQ_COST_IRQ] = 1000,
+                [SIRQ_COST_TICK] = 1500,
+                [SIRQ_COST_SWITCH] = 1500,
+                [SIRQ_COST_WAKE] = 500,
+                [SIRQ_COST_KSOFTIRQD] = 100},
+};
 
 struct flood {
     struct sirq_sim *sim;
     struct sirq_net *net;
     struct sirq_netdev dev;
+    struct sirq_sim_nic *nic;
     struct sirq_socket *sock;
     uint64_t received;
     bool quit;
 };
 
-static void must(int rc, const struct sirq_error *err)
+struct flood_setup {
+    const char *policy;
+    uint64_t rate;
+    bool rt;
+};
+
+/* What some runs came to. */
+struct flood_sum {
+    double seconds, events, packets;
+    uint64_t lost;
+};
+
+void bench_must(int rc, const struct sirq_error *err)
 {
     if (rc != 0) {
         fprintf(stderr, "softirq-bench: %s\n", err->text);
@@ -36,7 +71,7 @@ static void must(int rc, const struct sirq_error *err)
     }
 }
 
-static struct sirq_sim *new_world(unsigned ncpus, const char *policy)
+struct sirq_sim *bench_world(unsigned ncpus, const char *policy)
 {
     struct sirq_sim_config config = {
         .ncpus = ncpus, .hz = 1000, .seed = 1, .policy = sirq_policy_find(policy)};
@@ -45,11 +80,11 @@ static struct sirq_sim *new_world(unsigned ncpus, const char *policy)
 
     for (unsigned i = 0; i < SIRQ_NR_COSTS; i++)
         config.cost_ns[i] = 300;
-    must(sirq_sim_create(&sim, &config, &err), &err);
+    bench_must(sirq_sim_create(&sim, &config, &err), &err);
     return sim;
 }
 
-static uint64_t events_of(const struct sirq_sim *sim)
+uint64_t bench_events(const struct sirq_sim *sim)
 {
     struct sirq_sim_events events;
 
@@ -66,108 +101,129 @@ static void receive(struct sirq_sim_task *task, void *arg)
     while (!flood->quit) {
         struct sirq_msg msg = {.buf = buf, .size = sizeof(buf)};
 
-        if (sirq_recv(flood->sock, &msg, 1, 100000000) == 1)
+        if (sirq_recv(flood->sock, &msg, 1, RECV_NS) == 1)
             flood->received++;
     }
 }
 
-static void open_flood(struct flood *flood, const char *policy)
+static void open_flood(struct flood *flood, const struct flood_setup *setup)
 {
-    const struct sirq_sim_nic_config nic_config = {.ring_size = 512};
+    const struct sirq_sim_nic_config nic = {.ring_size = 512, .irq_interval_ns = 10000};
     const struct sirq_socket_config sock = {.port = PORT, .rcvbuf = 262144};
-    const struct sirq_sim_source_config source = {.rate = FLOOD_RATE, .dport = PORT, .size = 60};
-    const struct sirq_sim_task_config task = {.name = "receiver", .fn = receive, .arg = flood};
+    const struct sirq_net_config net = {.pool_packets = 2048, .wake_every_poll = true};
+    const struct sirq_sim_source_config source = {
+        .arrivals = SIRQ_SIM_POISSON, .rate = setup->rate, .dport = PORT, .size = 60};
+    struct sirq_sim_task_config task = {.name = "receiver", .fn = receive, .arg = flood};
+    struct sirq_sim_config config = shipped;
     struct sirq_netdev_config dev = {0};
     struct sirq_error err = {"packet path"};
 
-    *flood = (struct flood){.sim = new_world(1, policy)};
-    must(sirq_sim_nic_create(flood->sim, &nic_config, &dev.device, &err), &err);
-    must(sirq_net_create(&flood->net, sirq_sim_core(flood->sim), NULL), &err);
-    must(sirq_socket_open(flood->net, &sock, &flood->sock), &err);
-    must(sirq_netdev_open(&flood->dev, flood->net, &sirq_sim_driver, &dev, &err), &err);
-    must(sirq_sim_attach(flood->sim, 0, &flood->dev, &err), &err);
-    must(sirq_sim_source(dev.device, &source, &err), &err);
-    must(sirq_sim_spawn(flood->sim, &task, NULL, &err), &err);
+    *flood = (struct flood){0};
+    config.policy = sirq_policy_find(setup->policy);
+    if (setup->rt)
+        task.sched = (struct sirq_sched){.policy = SCHED_RR, .priority = 20};
+    bench_must(sirq_sim_create(&flood->sim, &config, &err), &err);
+    bench_must(sirq_sim_nic_create(flood->sim, &nic, &flood->nic, &err), &err);
+    bench_must(sirq_net_create(&flood->net, sirq_sim_core(flood->sim), &net), &err);
+    bench_must(sirq_socket_open(flood->net, &sock, &flood->sock), &err);
+    dev.device = flood->nic;
+    bench_must(sirq_netdev_open(&flood->dev, flood->net, &sirq_sim_driver, &dev, &err), &err);
+    bench_must(sirq_sim_spawn(flood->sim, &task, NULL, &err), &err);
+    bench_must(sirq_sim_source(flood->nic, &source, &err), &err);
+    bench_must(sirq_sim_attach(flood->sim, 0, &flood->dev, &err), &err);
 }
 
 static void close_flood(struct flood *flood)
 {
     flood->quit = true;
     sirq_sim_detach(flood->sim, &flood->dev);
-    sirq_sim_run(flood->sim, sirq_sim_now_ns(flood->sim) + 1000000000);
+    sirq_sim_run(flood->sim, sirq_sim_now_ns(flood->sim) + 2 * (uint64_t)RECV_NS);
     sirq_socket_close(flood->sock);
     sirq_netdev_close(&flood->dev);
     sirq_net_destroy(flood->net);
     sirq_sim_destroy(flood->sim);
 }
 
-static void bench_flood(const struct bench_options *options, const char *policy)
+static void run_flood(const struct flood_setup *setup, struct flood_sum *sum)
 {
-    struct bench_series events = {0}, packets = {0};
-    uint64_t begin = bench_now_ns();
+    struct sirq_sim_nic_stats nic;
+    struct sirq_net_stats net;
+    struct flood flood;
+    uint64_t start;
 
-    for (unsigned i = 0; i < options->runs && (i == 0 || !bench_late(options, begin, 0.25)); i++) {
-        struct flood flood;
-        uint64_t start;
-        double seconds;
-
-        open_flood(&flood, policy);
-        start = bench_now_ns();
-        sirq_sim_run(flood.sim, FLOOD_NS);
-        seconds = (double)(bench_now_ns() - start) / 1e9;
-        bench_add(&events, (double)events_of(flood.sim) / seconds);
-        bench_add(&packets, FLOOD_RATE * (FLOOD_NS / 1e9) / seconds);
-        close_flood(&flood);
-    }
-    bench_row("sim", "udp-flood", policy, "events", "events/s", BENCH_MORE, &events, NULL);
-    bench_row("sim", "udp-flood", policy, "packets", "packets/s", BENCH_MORE, &packets, NULL);
+    open_flood(&flood, setup);
+    start = bench_now_ns();
+    sirq_sim_run(flood.sim, FLOOD_NS);
+    sum->seconds += (double)(bench_now_ns() - start) / 1e9;
+    sirq_sim_nic_stats(flood.nic, &nic);
+    sirq_net_stats_sum(flood.net, &net);
+    sum->events += (double)bench_events(flood.sim);
+    sum->packets += (double)nic.arrived;
+    sum->lost += nic.dropped + net.verdict[SIRQ_DROP_SOCKET_FULL];
+    close_flood(&flood);
 }
 
-/* ---- many CPUs ------------------------------------------------------------------------ */
-
-static void periodic(struct sirq_sim_task *task, void *arg)
+static void ns3_packets(const struct bench_options *options, struct bench_series *series)
 {
-    struct sirq_sim *sim = sirq_sim_of(task);
+    double packets = bench_ns3("flood", NS3_PACKETS * options->scale);
 
-    (void)arg;
-    for (;;) {
-        sirq_sim_spend(sim, 1000 + sirq_sim_random(sim, 20000));
-        sirq_sim_sleep_until(task, sirq_sim_now_ns(sim) + 1 + sirq_sim_random(sim, 300000));
-    }
+    if (packets > 0)
+        bench_add(series, packets);
 }
 
-static void bench_scale(const struct bench_options *options, unsigned ncpus, const char *name)
+static void flood_rows(const char *name, const struct bench_series *events,
+                       const struct bench_series *packets, const struct bench_series *ns3)
 {
-    struct sirq_sim_task_config task = {.name = "periodic", .fn = periodic, .cpu = -1};
-    struct bench_series series = {0};
+    bench_row("sim", name, "", "events", "events/s", BENCH_MORE, events, NULL);
+    bench_row("sim", name, "ns-3", "packets", "packets/s", BENCH_MORE, packets,
+              ns3->n > 0 ? ns3 : NULL);
+}
+
+static void bench_flood(const struct bench_options *options, const char *name,
+                        const struct flood_setup *setup)
+{
+    struct bench_series events = {0}, packets = {0}, ns3 = {0};
     uint64_t begin = bench_now_ns();
 
-    for (unsigned i = 0; i < options->runs && (i == 0 || !bench_late(options, begin, 0.1)); i++) {
-        struct sirq_sim *sim = new_world(ncpus, "time2ms");
-        struct sirq_error err;
-        uint64_t start;
+    for (unsigned i = 0; i < options->runs && (i == 0 || !bench_late(options, begin, 0.2)); i++) {
+        struct flood_sum sum = {0};
 
-        for (unsigned t = 0; t < SCALE_TASKS * ncpus; t++)
-            must(sirq_sim_spawn(sim, &task, NULL, &err), &err);
-        sirq_sim_run(sim, STEP_NS);
-        start = bench_now_ns();
-        while (events_of(sim) < SCALE_EVENTS)
-            sirq_sim_run(sim, sirq_sim_now_ns(sim) + STEP_NS);
-        bench_add(&series, (double)(bench_now_ns() - start) / (double)events_of(sim));
-        sirq_sim_destroy(sim);
+        ns3_packets(options, &ns3);
+        run_flood(setup, &sum);
+        if (setup->rate == LOSSLESS_RATE && sum.lost > 0)
+            bench_die("packets were lost", EPROTO);
+        bench_add(&events, sum.events / sum.seconds);
+        bench_add(&packets, sum.packets / sum.seconds);
     }
-    bench_row("sim", name, "", "event", "ns", BENCH_LESS, &series, NULL);
+    flood_rows(name, &events, &packets, &ns3);
+}
+
+/* Every policy under both classes, as the experiment has it. */
+static void bench_experiment(const struct bench_options *options)
+{
+    struct bench_series events = {0}, packets = {0}, ns3 = {0};
+    uint64_t begin = bench_now_ns();
+
+    for (unsigned i = 0; i < options->runs && (i == 0 || !bench_late(options, begin, 0.3)); i++) {
+        struct flood_sum sum = {0};
+
+        ns3_packets(options, &ns3);
+        for (unsigned k = 0; sirq_policies[k] != NULL; k++)
+            for (unsigned rt = 0; rt < 2; rt++)
+                run_flood(&(struct flood_setup){sirq_policies[k]->name, FLOOD_RATE, rt}, &sum);
+        bench_add(&events, sum.events / sum.seconds);
+        bench_add(&packets, sum.packets / sum.seconds);
+    }
+    flood_rows("udp-flood, all rows", &events, &packets, &ns3);
 }
 
 void bench_sim(const struct bench_options *options)
 {
-    static const struct {
-        unsigned cpus;
-        const char *name;
-    } scale[] = {{2, "2 CPUs"}, {16, "16 CPUs"}, {64, "64 CPUs"}, {256, "256 CPUs"}};
-
-    bench_flood(options, "ksoftirqd");
-    bench_flood(options, "time2ms");
-    for (unsigned i = 0; i < sizeof(scale) / sizeof(scale[0]); i++)
-        bench_scale(options, scale[i].cpus, scale[i].name);
+    bench_flood(options, "udp-flood, ksoftirqd", &(struct flood_setup){"ksoftirqd", FLOOD_RATE, 0});
+    bench_flood(options, "udp-flood, time2ms", &(struct flood_setup){"time2ms", FLOOD_RATE, 0});
+    bench_experiment(options);
+    bench_flood(options, "UDP, no loss", &(struct flood_setup){"ksoftirqd", LOSSLESS_RATE, 0});
+    bench_sim_evq(options);
+    bench_sim_scale(options);
+    bench_sim_memory(options);
 }
