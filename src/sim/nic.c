@@ -6,12 +6,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define NS_PER_S UINT64_C(1000000000)
-
 static void source_step(struct sirq_source *source)
 {
     if (source->poisson) {
-        source->next += sirq_rng_exp(&source->rng, NS_PER_S * 1024 / source->rate) / 1024;
+        source->next += sirq_rng_exp(&source->rng, source->mean_1024) / 1024;
     } else {
         source->next += source->interval_ns;
         source->rest += source->interval_rest;

@@ -26,6 +26,7 @@ struct sirq_source {
     struct sirq_frame frame;
     bool poisson;
     uint64_t rate, interval_ns, interval_rest; /* 1e9 / rate and the remainder */
+    uint64_t mean_1024;                        /* the interval, 1/1024 ns */
     uint64_t next, rest, stop;                 /* of the next frame; stop: none from there on */
     struct sirq_rng rng;
 };

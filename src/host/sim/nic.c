@@ -100,6 +100,7 @@ int sirq_sim_source(struct sirq_sim_nic *nic, const struct sirq_sim_source_confi
     source->rate = config->rate;
     source->interval_ns = NS_PER_S / config->rate;
     source->interval_rest = NS_PER_S % config->rate;
+    source->mean_1024 = NS_PER_S * 1024 / config->rate;
     source->stop = config->stop_ns != 0 ? config->stop_ns : UINT64_MAX;
     /* The phase is the seed's: sources of one rate do not march in step. */
     source->next = config->start_ns + sirq_rng_below(&source->rng, source->interval_ns + 1);
