@@ -22,21 +22,32 @@ static void source_step(struct sirq_source *source)
         source->next = UINT64_MAX;
 }
 
-/* Which source's frame is next on the wire, and when. */
-static unsigned next_source(const struct sirq_sim_nic *nic, uint64_t *time)
+/* When a frame that is ready at `ready` ends on the wire: the line may be busy with another. */
+static uint64_t wire_time(const struct sirq_sim_nic *nic, uint64_t ready)
 {
-    unsigned first = 0;
+    uint64_t free = nic->arrival_ever ? nic->arrival_last + nic->gap_ns : 0;
 
-    *time = UINT64_MAX;
+    return ready < free ? free : ready;
+}
+
+/* The source whose frame is next on the wire, null: none; and when the next of the others is. */
+static struct sirq_source *first_source(const struct sirq_sim_nic *nic, uint64_t *others)
+{
+    struct sirq_source *first = NULL;
+    uint64_t least = UINT64_MAX;
+
+    *others = UINT64_MAX;
     for (unsigned i = 0; i < nic->nsources; i++) {
-        if (nic->source[i]->next < *time) {
-            *time = nic->source[i]->next;
-            first = i;
+        struct sirq_source *source = nic->source[i];
+
+        if (source->next < least) {
+            *others = least;
+            least = source->next;
+            first = source;
+        } else if (source->next < *others) {
+            *others = source->next;
         }
     }
-    /* The line is busy with the frame before. */
-    if (nic->arrival_ever && *time < nic->arrival_last + nic->gap_ns)
-        *time = nic->arrival_last + nic->gap_ns;
     return first;
 }
 
@@ -51,15 +62,52 @@ static void arrive(struct sirq_sim_nic *nic, const struct sirq_frame *frame, uin
         nic->dropped++;
 }
 
+/* Past the frames that come up to `end`: how many; the time of the last of them in *last. */
+static uint64_t source_skip(struct sirq_source *source, uint64_t end, uint64_t *last)
+{
+    struct sirq_rng rng = source->rng; /* in registers, which stores cannot be meant for */
+    uint64_t next = source->next, n = 0;
+
+    for (; source->poisson && next <= end; n++) {
+        *last = next;
+        next += sirq_rng_exp(&rng, source->mean_1024) / 1024;
+        if (next >= source->stop)
+            next = UINT64_MAX;
+    }
+    source->next = next;
+    source->rng = rng;
+    for (; source->next <= end; n++) {
+        *last = source->next;
+        source_step(source);
+    }
+    return n;
+}
+
+/* The ring is full and nobody takes from it meanwhile: only numbers matter. */
+static void lose_all(struct sirq_sim_nic *nic)
+{
+    for (unsigned i = 0; i < nic->nsources; i++) {
+        uint64_t last = 0, n = source_skip(nic->source[i], nic->sim->now, &last);
+
+        nic->arrived += n;
+        nic->dropped += n;
+        if (last > nic->arrival_last)
+            nic->arrival_last = last;
+    }
+}
+
 uint32_t sirq_nic_advance(struct sirq_sim_nic *nic)
 {
-    uint64_t time, now = nic->sim->now;
-    unsigned source = next_source(nic, &time);
+    uint64_t now = nic->sim->now, others;
+    struct sirq_source *source;
 
-    while (time <= now) {
-        arrive(nic, &nic->source[source]->frame, time);
-        source_step(nic->source[source]);
-        source = next_source(nic, &time);
+    while ((source = first_source(nic, &others)) != NULL && wire_time(nic, source->next) <= now) {
+        if (nic->prod - nic->cons == nic->size && nic->gap_ns == 0) {
+            lose_all(nic);
+            break;
+        }
+        arrive(nic, &source->frame, wire_time(nic, source->next));
+        source_step(source);
     }
     return (uint32_t)(nic->prod - nic->cons);
 }
@@ -83,15 +131,18 @@ void sirq_nic_consume(struct sirq_sim_nic *nic, uint32_t n)
 void sirq_nic_arm(struct sirq_sim_nic *nic)
 {
     struct sirq_sim *sim = nic->sim;
-    uint64_t time = sim->now;
+    uint64_t time = sim->now, others;
 
     sirq_evq_cancel(&sim->evq, &nic->event);
     if (nic->masked || nic->vcpu == NULL || nic->line.posted)
         return;
-    if (sirq_nic_advance(nic) == 0)
-        next_source(nic, &time);
-    if (time == UINT64_MAX)
-        return;
+    if (sirq_nic_advance(nic) == 0) {
+        const struct sirq_source *source = first_source(nic, &others);
+
+        if (source == NULL)
+            return;
+        time = wire_time(nic, source->next);
+    }
     if (nic->irq_ever && time < nic->irq_last + nic->irq_interval_ns)
         time = nic->irq_last + nic->irq_interval_ns;
     sirq_evq_add(&sim->evq, &nic->event, time);
