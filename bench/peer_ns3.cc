@@ -119,7 +119,8 @@ int main(int argc, char **argv)
     uint64_t n = argc == 3 ? std::strtoull(argv[2], nullptr, 10) : 0;
 
     if (n > 0 && std::strcmp(argv[1], "loop") == 0)
-        std::printf("%.6g\n", std::min(Loop("ns3::MapScheduler", n), Loop("ns3::HeapScheduler", n)));
+        std::printf("%.6g\n",
+                    std::min(Loop("ns3::MapScheduler", n), Loop("ns3::HeapScheduler", n)));
     else if (n > 0 && std::strcmp(argv[1], "flood") == 0)
         std::printf("%.6g\n", Flood(n));
     else

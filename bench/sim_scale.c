@@ -17,8 +17,8 @@ static const struct machine {
     unsigned cpus, tasks;
     double log2;
 } machines[] = {
-    {"2 CPUs, 16 tasks", 2, 16, 4.170},       {"16 CPUs, 128 tasks", 16, 128, 7.170},
-    {"64 CPUs, 512 tasks", 64, 512, 9.170},   {"256 CPUs, 2000 tasks", 256, 2000, 11.140},
+    {"2 CPUs, 16 tasks", 2, 16, 4.170},      {"16 CPUs, 128 tasks", 16, 128, 7.170},
+    {"64 CPUs, 512 tasks", 64, 512, 9.170},  {"256 CPUs, 2000 tasks", 256, 2000, 11.140},
     {"2 CPUs, 2000 tasks", 2, 2000, 10.967},
 };
 #define NMACHINES (sizeof(machines) / sizeof(machines[0]))

@@ -118,6 +118,14 @@ void sirq_net_stats_sum(const struct sirq_net *net, struct sirq_net_stats *out);
 enum sirq_drop sirq_net_rx(struct sirq_cpu *cpu, struct sirq_netdev *dev, const uint8_t *frame,
                            uint32_t len, uint64_t rx_ns);
 
+/*
+ * The first of `n` >= 1 frames of equal bytes, for a device that knows that they are.  When it
+ * is delivered, it alone is; a drop is the verdict of them all, and counted n times: nothing
+ * that was taken from a queue meanwhile makes room for the others.
+ */
+enum sirq_drop sirq_net_rx_alike(struct sirq_cpu *cpu, struct sirq_netdev *dev,
+                                 const uint8_t *frame, uint32_t len, uint64_t rx_ns, uint32_t n);
+
 /* ---- NAPI --------------------------------------------------------------------------- */
 
 #define SIRQ_NAPI_WEIGHT 64

@@ -30,6 +30,7 @@ struct rx {
     uint32_t saddr, daddr; /* network order */
     uint16_t sport, dport; /* host order */
     uint64_t rx_ns;
+    uint32_t n;        /* frames that a drop is the verdict of */
     bool csum_partial; /* nobody filled the transport checksum in */
 };
 
@@ -92,7 +93,7 @@ static enum sirq_drop socket_rx(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, c
         COUNT(feed->queued, 1);
         COUNT(nc->stats.bytes, rx->len);
     } else if (verdict != SIRQ_DROP_OVERSIZE) {
-        COUNT(feed->dropped, 1);
+        COUNT(feed->dropped, rx->n);
     }
     sirq_feed_touch(nc, feed);
     return verdict;
@@ -183,17 +184,25 @@ static enum sirq_drop eth_rx(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, stru
     return ip_rx(cpu, nc, rx);
 }
 
-enum sirq_drop sirq_net_rx(struct sirq_cpu *cpu, struct sirq_netdev *dev, const uint8_t *frame,
-                           uint32_t len, uint64_t rx_ns)
+enum sirq_drop sirq_net_rx_alike(struct sirq_cpu *cpu, struct sirq_netdev *dev,
+                                 const uint8_t *frame, uint32_t len, uint64_t rx_ns, uint32_t n)
 {
     struct sirq_net_cpu *nc = sirq_net_cpu(cpu);
-    struct rx rx = {.data = frame, .len = len, .rx_ns = rx_ns};
+    struct rx rx = {.data = frame, .len = len, .rx_ns = rx_ns, .n = n};
     enum sirq_drop verdict;
 
     rx.csum_partial = dev != NULL && dev->rx_csum_partial;
-    assert(nc->polling); /* wake-ups and sums are settled when the poll ends */
-    COUNT(nc->stats.frames, 1);
+    assert(nc->polling && n > 0); /* wake-ups and sums are settled when the poll ends */
     verdict = eth_rx(cpu, nc, &rx);
-    COUNT(nc->stats.verdict[verdict], 1);
+    if (verdict == SIRQ_DELIVERED)
+        n = 1;
+    COUNT(nc->stats.frames, n);
+    COUNT(nc->stats.verdict[verdict], n);
     return verdict;
+}
+
+enum sirq_drop sirq_net_rx(struct sirq_cpu *cpu, struct sirq_netdev *dev, const uint8_t *frame,
+                           uint32_t len, uint64_t rx_ns)
+{
+    return sirq_net_rx_alike(cpu, dev, frame, len, rx_ns, 1);
 }

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static void source_step(struct sirq_source *source)
+static inline void source_step(struct sirq_source *source)
 {
     if (source->poisson) {
         source->next += sirq_rng_exp(&source->rng, source->mean_1024) / 1024;

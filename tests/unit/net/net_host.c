@@ -231,7 +231,10 @@ static int dev_rx_poll(struct sirq_cpu *cpu, struct sirq_netdev *netdev, int bud
         const struct test_frame *f =
             &dev->ring[__atomic_fetch_add(&dev->tail, 1, __ATOMIC_ACQ_REL) % TEST_RING];
 
-        dev->last = sirq_net_rx(cpu, netdev, f->data, f->len, f->rx_ns);
+        if (dev->alike > 0)
+            dev->last = sirq_net_rx_alike(cpu, netdev, f->data, f->len, f->rx_ns, dev->alike);
+        else
+            dev->last = sirq_net_rx(cpu, netdev, f->data, f->len, f->rx_ns);
         work++;
     }
     return work;

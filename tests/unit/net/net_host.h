@@ -57,6 +57,7 @@ struct test_dev {
     bool fail_open;
     void (*on_unmask)(struct test_dev *dev); /* what happens in that very moment */
     enum sirq_drop last;                     /* verdict of the last frame */
+    uint32_t alike;                          /* > 0: each frame stands for so many */
 };
 
 extern const struct sirq_driver test_driver;

@@ -289,6 +289,33 @@ static void frame_at_any_alignment_is_parsed(void **state)
     }
 }
 
+/* Two fit.  The first of five is delivered alone; the third time round the queue is full. */
+static void alike_frames_share_a_drop_and_are_delivered_one_by_one(void **state)
+{
+    const struct sirq_socket_config config = {.port = 9, .rcvbuf = 2 * SIRQ_PKT_TRUESIZE};
+    const struct frame_spec here = {.dport = 9}, nowhere = {.dport = 10};
+    struct world *w = *state;
+    struct sirq_socket_stats stats;
+    struct sirq_net_stats net;
+    struct sirq_socket *sock;
+
+    assert_int_equal(sirq_socket_open(w->h.net, &config, &sock), 0);
+    w->dev.alike = 5;
+    assert_int_equal(rx(w, frame_build(w->frame, &here)), SIRQ_DELIVERED);
+    assert_int_equal(rx(w, frame_build(w->frame, &here)), SIRQ_DELIVERED);
+    assert_int_equal(rx(w, frame_build(w->frame, &here)), SIRQ_DROP_SOCKET_FULL);
+    assert_int_equal(rx(w, frame_build(w->frame, &nowhere)), SIRQ_DROP_UDP_PORT);
+    sirq_socket_stats(sock, &stats);
+    assert_int_equal(stats.queued, 2);
+    assert_int_equal(stats.dropped, 5);
+    sirq_net_stats_sum(w->h.net, &net);
+    assert_int_equal(net.frames, 2 + 5 + 5);
+    assert_int_equal(net.verdict[SIRQ_DELIVERED], 2);
+    assert_int_equal(net.verdict[SIRQ_DROP_SOCKET_FULL], 5);
+    assert_int_equal(net.verdict[SIRQ_DROP_UDP_PORT], 5);
+    sirq_socket_close(sock);
+}
+
 static void drop_each_has_a_name_of_its_own(void **state)
 {
     (void)state;
@@ -315,6 +342,7 @@ int main(void)
         TEST(options_and_padding_are_not_payload),
         TEST(payload_beyond_a_buffer_is_oversize),
         TEST(frame_at_any_alignment_is_parsed),
+        TEST(alike_frames_share_a_drop_and_are_delivered_one_by_one),
         cmocka_unit_test(drop_each_has_a_name_of_its_own),
     };
 
