@@ -39,6 +39,13 @@ int sirq_coro_init(struct sirq_coro *coro, struct sirq_stacks *stacks, void (*fn
 /* Leave `from`, the one that runs now, and go on with `to`. */
 void sirq_coro_switch(struct sirq_coro *from, struct sirq_coro *to);
 
+/* It will be switched to soon: of a thousand stacks this one is probably not in the caches. */
+static inline void sirq_coro_prefetch(const struct sirq_coro *coro)
+{
+    __builtin_prefetch(coro->context);
+    __builtin_prefetch((const char *)coro->context + 64);
+}
+
 /* Give its stack back; it does not run and will not again. */
 void sirq_coro_fini(struct sirq_coro *coro, struct sirq_stacks *stacks);
 

@@ -216,6 +216,7 @@ void sirq_schedule(struct sirq_vcpu *vcpu)
     vcpu->cpu->need_resched = 0;
     put_prev(vcpu, prev);
     next = take_next(vcpu, prev);
+    sirq_coro_prefetch(&next->coro);
     next->exec_start = clock_task(vcpu);
     next->sched_ns_begin = next->sched_ns;
     if (next == prev)
@@ -276,6 +277,7 @@ bool sirq_task_wake(struct sirq_sim_task *task)
     vcpu = sirq_balance_wake(task);
     sirq_sim_note(task->sim, 'w', task->ctx.token);
     task->woken_ns = task->sim->now;
+    sirq_coro_prefetch(&task->coro);
     sirq_sched_join(task, vcpu, false);
     return true;
 }
