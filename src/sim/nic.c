@@ -112,14 +112,6 @@ uint32_t sirq_nic_advance(struct sirq_sim_nic *nic)
     return (uint32_t)(nic->prod - nic->cons);
 }
 
-const struct sirq_frame *sirq_nic_frame(const struct sirq_sim_nic *nic, uint32_t i, uint64_t *time)
-{
-    const struct sirq_slot *slot = &nic->ring[(nic->cons + i) & (nic->size - 1)];
-
-    *time = slot->time;
-    return slot->frame;
-}
-
 void sirq_nic_consume(struct sirq_sim_nic *nic, uint32_t n)
 {
     assert(n <= nic->prod - nic->cons);

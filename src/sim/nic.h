@@ -78,7 +78,15 @@ struct sirq_sim_flow *sirq_nic_flow_add(struct sirq_sim_nic *nic);
 uint32_t sirq_nic_advance(struct sirq_sim_nic *nic);
 
 /* The i-th frame on the ring, oldest first. */
-const struct sirq_frame *sirq_nic_frame(const struct sirq_sim_nic *nic, uint32_t i, uint64_t *time);
+static inline const struct sirq_frame *sirq_nic_frame(const struct sirq_sim_nic *nic, uint32_t i,
+                                                      uint64_t *time)
+{
+    const struct sirq_slot *slot = &nic->ring[(nic->cons + i) & (nic->size - 1)];
+
+    *time = slot->time;
+    return slot->frame;
+}
+
 void sirq_nic_consume(struct sirq_sim_nic *nic, uint32_t n);
 
 void sirq_nic_mask(struct sirq_sim_nic *nic);
