@@ -1,14 +1,22 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""embed_text.py OUT FILE...: the shipped experiment files as C strings, by their base name."""
+"""embed_text.py OUT HEADER TYPE SYMBOL FILE...: text files as C strings, by their base name.
+
+Of HEADER's `const struct TYPE SYMBOL[]`, whose entries are a name and a text.  TYPE sirq_shipped
+keeps the file's extension in the name.
+"""
 import json
 import os
 import sys
 
-with open(sys.argv[1], "w", encoding="ascii") as out:
-    out.write('#include "shipped.h"\n\nconst struct sirq_shipped sirq_shipped[] = {\n')
-    for name in sys.argv[2:]:
-        with open(name, encoding="ascii") as file:
+out_name, header, struct, symbol = sys.argv[1:5]
+with open(out_name, "w", encoding="ascii") as out:
+    out.write('#include "%s"\n\nconst struct %s %s[] = {\n' % (header, struct, symbol))
+    for name in sys.argv[5:]:
+        base = os.path.basename(name)
+        if struct != "sirq_shipped":
+            base = os.path.splitext(base)[0]
+        with open(name, encoding="utf-8") as file:
             lines = "\n".join("        " + json.dumps(line) for line in file)
-        out.write("    { %s,\n%s },\n" % (json.dumps(os.path.basename(name)), lines))
+        out.write("    { %s,\n%s },\n" % (json.dumps(base), lines))
     out.write("    { 0 },\n};\n")

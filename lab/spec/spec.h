@@ -20,6 +20,10 @@
 #define SIRQ_SPEC_THREADS 4096u /* threads of a group */
 #define SIRQ_SPEC_TRAFFIC 64u
 #define SIRQ_SPEC_SETUPS 64u
+#define SIRQ_SPEC_SETTINGS 64u /* of a setup; of a command line */
+#define SIRQ_SPEC_SETUP_NAME 63u /* bytes */
+#define SIRQ_SPEC_POLICIES 32u
+#define SIRQ_SPEC_UNPATCHED 8u
 #define SIRQ_SPEC_MEASURES 64u
 #define SIRQ_SPEC_SEEDS 1000u
 
@@ -32,11 +36,11 @@ struct sirq_spec_fair {
 
 /* How a thread is scheduled. */
 enum sirq_spec_class {
-    SIRQ_SPEC_OTHER,
-    SIRQ_SPEC_BATCH,
-    SIRQ_SPEC_IDLE,
-    SIRQ_SPEC_FIFO,
-    SIRQ_SPEC_RR
+    SIRQ_SPEC_SCHED_OTHER,
+    SIRQ_SPEC_SCHED_BATCH,
+    SIRQ_SPEC_SCHED_IDLE,
+    SIRQ_SPEC_SCHED_FIFO,
+    SIRQ_SPEC_SCHED_RR
 };
 
 struct sirq_spec_sched {
@@ -172,7 +176,8 @@ struct sirq_spec_traffic {
 
 /* A variant: the file with some keys set otherwise. */
 struct sirq_spec_setup {
-    char *name;
+    char *name; /* as in the results and as published */
+    char *also; /* published under this name as well, or null */
     char **set; /* "threads.receiver.count=4", "machine.hz=100"; entries by name or index */
     uint32_t n_set;
 };
@@ -194,6 +199,10 @@ enum sirq_spec_stat {
     SIRQ_SPEC_STDDEV
 };
 
+/*
+ * What can be measured.  Times may be given in ns, us, ms or s; a unit "/s" as "packets/s" or
+ * any other word before it, or as a time: how long each of them takes.
+ */
 /* X(symbol, name, of, distribution?, unit, what it is); of: t threads, n NIC, d disk, c CPUs */
 #define SIRQ_SPEC_WHATS(X)                                                                      \
     X(RATE, "rate", "tnd", false, "/s", "messages, transactions, blocks or periods; frames")    \
@@ -234,9 +243,16 @@ struct sirq_spec_measure {
     bool each;                /* one figure for each thread; % in the name is its number from 1 */
 };
 
+/* What a published figure calls a kernel ("before"), and the policy that this one had. */
+struct sirq_spec_unpatched {
+    char *name, *policy;
+};
+
 struct sirq_spec {
-    char *name, *summary; /* name: as in results, udp_flood; null: the file's */
-    char *published;      /* CSV beside the file, or a shipped one; null: nothing was */
+    char *name, *summary; /* name: as in results, udp_flood; never null: else the file's */
+    char *published;      /* CSV beside the file (has a dot or slash), or a shipped one, or null */
+    struct sirq_spec_unpatched *unpatched;
+    uint32_t n_unpatched;
     struct sirq_spec_machine machine;
     struct sirq_spec_costs costs_ns;
     struct sirq_spec_net net;
