@@ -7,8 +7,8 @@
 #include <string.h>
 
 #define FILE_SHOWN 80u
-#define NEAR 2u      /* letters that a key may be off */
-#define KEY_LEN 48u  /* longer than any */
+#define NEAR 2u     /* letters that a key may be off */
+#define KEY_LEN 48u /* longer than any */
 
 /* Whatever a file has put into it, the text stays one line. */
 static void one_line(struct sirq_error *err)
@@ -91,8 +91,8 @@ static unsigned distance(const char *a, const char *b)
 /* Length of a key without its unit: rtt of rtt_ns. */
 static size_t stem(const char *key)
 {
-    static const char *const units[] = {"_ns",  "_us",  "_ms",   "_s",    "_sec",
-                                        "_hz",  "_khz", "_mbit", "_gbit", "_kbit",
+    static const char *const units[] = {"_ns",    "_us",      "_ms",      "_s",    "_sec",
+                                        "_hz",    "_khz",     "_mbit",    "_gbit", "_kbit",
                                         "_bytes", "_percent", "_permille"};
     size_t len = strlen(key);
 
@@ -140,7 +140,7 @@ const char *sirq_spec_suggest(char *buf, size_t size, const char *key, const cha
             snprintf(buf, size, "its unit is another: give %.60s", names[i]);
             return buf;
         }
-        if (distance(key, names[i]) < best) {
+        if (distance(key, names[i]) < best && 2 * distance(key, names[i]) <= strlen(key)) {
             best = distance(key, names[i]);
             near = names[i];
         }

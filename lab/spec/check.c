@@ -10,9 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define THREADS_ALL 16384u                   /* threads and far clients, of all groups */
-#define RINGS_ALL (UINT64_C(1) << 22)        /* frames on all rings */
-#define SOCKETS_ALL (UINT64_C(1) << 30)      /* bytes in all sockets */
+#define THREADS_ALL 16384u              /* threads and far clients, of all groups */
+#define RINGS_ALL (UINT64_C(1) << 22)   /* frames on all rings */
+#define SOCKETS_ALL (UINT64_C(1) << 30) /* bytes in all sockets */
 #define NAME_MOST 32u
 
 typedef struct sirq_spec_check check_t;
@@ -139,7 +139,8 @@ static int check_name(const check_t *check, const char *list, uint32_t i, const 
         return wrong(check, path,
                      "'%.40s': give letters, digits, _ and -, no digit first, at most %u", name,
                      NAME_MOST);
-    if (strncmp(name, "cpu", 3) == 0 && (isdigit((unsigned char)name[3]) || strcmp(name, "cpus") == 0))
+    if (strncmp(name, "cpu", 3) == 0 &&
+        (isdigit((unsigned char)name[3]) || strcmp(name, "cpus") == 0))
         return wrong(check, path, "'%.40s': measures call CPUs so; give another", name);
     return 0;
 }
@@ -172,11 +173,11 @@ static int check_names(const check_t *check)
     const struct sirq_spec *spec = check->spec;
     int rc = 0;
 
-#define NAMES(list, devices)                                                       \
-    for (uint32_t i = 0; i < spec->n_##list && rc == 0; i++) {                     \
-        rc = check_name(check, #list, i, spec->list[i].name);                      \
-        if (rc == 0)                                                               \
-            rc = check_unique(check, #list, i, spec->list[i].name, devices);       \
+#define NAMES(list, devices)                                                 \
+    for (uint32_t i = 0; i < spec->n_##list && rc == 0; i++) {               \
+        rc = check_name(check, #list, i, spec->list[i].name);                \
+        if (rc == 0)                                                         \
+            rc = check_unique(check, #list, i, spec->list[i].name, devices); \
     }
     NAMES(nics, true)
     NAMES(disks, true)
@@ -260,9 +261,8 @@ static int check_machine(const check_t *check)
 
     if (machine->smt == 2 && machine->cpus % 2 != 0)
         return wrong(check, "machine.smt", "2: give an even number of cpus, not %u", machine->cpus);
-    return machine->ksoftirqd != NULL
-               ? check_sched(check, "machine.ksoftirqd", machine->ksoftirqd)
-               : 0;
+    return machine->ksoftirqd != NULL ? check_sched(check, "machine.ksoftirqd", machine->ksoftirqd)
+                                      : 0;
 }
 
 static int check_devices(const check_t *check)
@@ -296,13 +296,15 @@ static int check_devices(const check_t *check)
 
 /* ---- threads ------------------------------------------------------------------------------------ */
 
-static int check_kinds(const check_t *check, const char *path, const struct sirq_spec_threads *group)
+static int check_kinds(const check_t *check, const char *path,
+                       const struct sirq_spec_threads *group)
 {
     const char *given[16], *all[16];
     unsigned n = 0, kinds = 0;
     char hint[160];
 
-    for (const cyaml_schema_field_t *field = sirq_spec_threads_fields; field->key != NULL; field++) {
+    for (const cyaml_schema_field_t *field = sirq_spec_threads_fields; field->key != NULL;
+         field++) {
         const char *at = (const char *)group + field->data_offset;
 
         if (field->value.type != CYAML_MAPPING || !(field->value.flags & CYAML_FLAG_POINTER))

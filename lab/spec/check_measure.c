@@ -153,8 +153,8 @@ static int check_of(const struct subject *subject)
     else if (kind == 't')
         instead = not_of_group(subject->measure->what, group_of(spec, of));
     if (instead != NULL)
-        return wrong(subject->check, path, "'%.40s': %s is measured of %s", of,
-                     subject->what->name, instead);
+        return wrong(subject->check, path, "'%.40s': %s is measured of %s", of, subject->what->name,
+                     instead);
     if (subject->measure->each && kind != 't')
         return wrong(subject->check, key(subject, path, "each"),
                      "true: is for threads, and '%.40s' is none", of);

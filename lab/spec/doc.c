@@ -19,15 +19,15 @@ static unsigned line_of(const yaml_mark_t *mark)
 static int not_yaml(const struct sirq_spec_place *place, const yaml_parser_t *parser,
                     const char *text, size_t len)
 {
-    unsigned line = line_of(&parser->problem_mark);
+    size_t end = parser->error == YAML_READER_ERROR ? parser->problem_offset : len;
+    unsigned line = 1; /* where the reader stopped, or the last one: marks go beyond it */
 
     if (parser->error == YAML_MEMORY_ERROR)
         return sirq_fail(place->err, ENOMEM, "out of memory");
-    if (parser->error == YAML_READER_ERROR) {
-        line = 1;
-        for (size_t i = 0; i < parser->problem_offset && i < len; i++)
-            line += text[i] == '\n';
-    }
+    for (size_t i = 0; i < end && i < len; i++)
+        line += text[i] == '\n';
+    if (parser->error != YAML_READER_ERROR && line_of(&parser->problem_mark) < line)
+        line = line_of(&parser->problem_mark);
     return sirq_spec_bad(place, line, "", "not YAML: %s",
                          parser->problem != NULL ? parser->problem : "cannot be read");
 }
@@ -56,8 +56,9 @@ static int scan_event(struct scan *scan, const struct sirq_spec_place *place,
     unsigned line = line_of(&event->start_mark);
 
     if (event->type == YAML_ALIAS_EVENT || anchor_of(event) != NULL)
-        return sirq_spec_bad(place, line, "", "anchors (&) and aliases (*) are not read; write "
-                                              "it out, or quote the text");
+        return sirq_spec_bad(place, line, "",
+                             "anchors (&) and aliases (*) are not read; write "
+                             "it out, or quote the text");
     if (event->type == YAML_DOCUMENT_START_EVENT && ++scan->documents > 1)
         return sirq_spec_bad(place, line, "", "a second document; give one experiment a file");
     if (event->type == YAML_MAPPING_START_EVENT || event->type == YAML_SEQUENCE_START_EVENT) {
@@ -158,7 +159,8 @@ static yaml_node_t *entry_of(const struct sirq_spec_doc *doc, const yaml_node_t 
 
 unsigned sirq_spec_doc_line(const struct sirq_spec_doc *doc, const char *path)
 {
-    yaml_node_t *node = doc->open ? yaml_document_get_root_node((yaml_document_t *)&doc->yaml) : NULL;
+    yaml_node_t *node =
+        doc->open ? yaml_document_get_root_node((yaml_document_t *)&doc->yaml) : NULL;
     unsigned line = 1;
 
     while (node != NULL && *path != '\0') {

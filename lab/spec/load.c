@@ -190,7 +190,8 @@ static int parse(struct loader *loader, uint32_t setup, const char *const *set, 
                  struct sirq_spec **out)
 {
     struct sirq_spec *base;
-    int rc = sirq_spec_doc_open(&loader->doc, &loader->place, loader->text->text, loader->text->len);
+    int rc =
+        sirq_spec_doc_open(&loader->doc, &loader->place, loader->text->text, loader->text->len);
 
     if (rc != 0)
         return rc;

@@ -15,7 +15,8 @@
 #define TEXT(type, member) \
     CYAML_FIELD_STRING_PTR(#member, MAY_PTR, type, member, 0, SIRQ_SPEC_STRING)
 #define MAP(type, member, fields) CYAML_FIELD_MAPPING(#member, MAY, type, member, fields)
-#define MAP_PTR(type, member, fields) CYAML_FIELD_MAPPING_PTR(#member, MAY_PTR, type, member, fields)
+#define MAP_PTR(type, member, fields) \
+    CYAML_FIELD_MAPPING_PTR(#member, MAY_PTR, type, member, fields)
 #define LIST(type, member, entry, most) \
     CYAML_FIELD_SEQUENCE_COUNT(#member, MAY_PTR, type, member, n_##member, entry, 0, most)
 
@@ -24,8 +25,9 @@ static const cyaml_schema_value_t string = {
     CYAML_VALUE_STRING(CYAML_FLAG_POINTER, char, 0, SIRQ_SPEC_STRING)};
 
 static const cyaml_strval_t classes[] = {
-    {"other", SIRQ_SPEC_SCHED_OTHER}, {"batch", SIRQ_SPEC_SCHED_BATCH}, {"idle", SIRQ_SPEC_SCHED_IDLE},
-    {"fifo", SIRQ_SPEC_SCHED_FIFO},   {"rr", SIRQ_SPEC_SCHED_RR},
+    {"other", SIRQ_SPEC_SCHED_OTHER}, {"batch", SIRQ_SPEC_SCHED_BATCH},
+    {"idle", SIRQ_SPEC_SCHED_IDLE},   {"fifo", SIRQ_SPEC_SCHED_FIFO},
+    {"rr", SIRQ_SPEC_SCHED_RR},
 };
 
 static const cyaml_strval_t schedulers[] = {{"cfs", SPEC_CFS}, {"eevdf", SPEC_EEVDF}};
@@ -37,9 +39,9 @@ static const cyaml_strval_t arrivals[] = {
 };
 
 static const cyaml_strval_t stats[] = {
-    {"min", SIRQ_SPEC_MIN},   {"mean", SIRQ_SPEC_MEAN}, {"p50", SIRQ_SPEC_P50},
-    {"p90", SIRQ_SPEC_P90},   {"p99", SIRQ_SPEC_P99},   {"p999", SIRQ_SPEC_P999},
-    {"max", SIRQ_SPEC_MAX},   {"stddev", SIRQ_SPEC_STDDEV},
+    {"min", SIRQ_SPEC_MIN}, {"mean", SIRQ_SPEC_MEAN},     {"p50", SIRQ_SPEC_P50},
+    {"p90", SIRQ_SPEC_P90}, {"p99", SIRQ_SPEC_P99},       {"p999", SIRQ_SPEC_P999},
+    {"max", SIRQ_SPEC_MAX}, {"stddev", SIRQ_SPEC_STDDEV},
 };
 
 static const cyaml_strval_t whats[] = {
@@ -199,16 +201,11 @@ const cyaml_schema_field_t sirq_spec_threads_fields[] = {
 /* ---- traffic, setups, what is measured --------------------------------------------------- */
 
 const cyaml_schema_field_t sirq_spec_traffic_fields[] = {
-    TEXT(struct sirq_spec_traffic, name),
-    TEXT(struct sirq_spec_traffic, nic),
-    TEXT(struct sirq_spec_traffic, to),
-    WORD(arrivals, struct sirq_spec_traffic, arrivals),
-    UINT(struct sirq_spec_traffic, rate),
-    UINT(struct sirq_spec_traffic, burst),
-    UINT(struct sirq_spec_traffic, size),
-    UINT(struct sirq_spec_traffic, start_ms),
-    UINT(struct sirq_spec_traffic, stop_ms),
-    CYAML_FIELD_END,
+    TEXT(struct sirq_spec_traffic, name),    TEXT(struct sirq_spec_traffic, nic),
+    TEXT(struct sirq_spec_traffic, to),      WORD(arrivals, struct sirq_spec_traffic, arrivals),
+    UINT(struct sirq_spec_traffic, rate),    UINT(struct sirq_spec_traffic, burst),
+    UINT(struct sirq_spec_traffic, size),    UINT(struct sirq_spec_traffic, start_ms),
+    UINT(struct sirq_spec_traffic, stop_ms), CYAML_FIELD_END,
 };
 
 const cyaml_schema_field_t sirq_spec_setup_fields[] = {
@@ -241,7 +238,10 @@ const cyaml_schema_field_t sirq_spec_measure_fields[] = {
     CYAML_FIELD_END,
 };
 
-#define ENTRY(type, fields) {CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, type, fields)}
+#define ENTRY(type, fields)                                   \
+    {                                                         \
+        CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, type, fields) \
+    }
 
 static const cyaml_schema_value_t nic = ENTRY(struct sirq_spec_nic, sirq_spec_nic_fields);
 static const cyaml_schema_value_t disk = ENTRY(struct sirq_spec_disk, sirq_spec_disk_fields);

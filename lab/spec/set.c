@@ -149,8 +149,8 @@ static int step(struct cursor *cursor)
 }
 
 /* What was loaded goes in, what was there goes away. */
-static void put(const struct cursor *cursor, const cyaml_schema_value_t *value, cyaml_data_t *loaded,
-                unsigned n)
+static void put(const struct cursor *cursor, const cyaml_schema_value_t *value,
+                cyaml_data_t *loaded, unsigned n)
 {
     char *at = cursor->base + cursor->field->data_offset;
     unsigned had = 0;
@@ -214,7 +214,8 @@ int sirq_spec_set(struct sirq_spec *spec, const struct sirq_spec_place *place, c
     for (unsigned parts = 0; at < value && rc == 0; parts++) {
         size_t len = strcspn(at, ".=");
 
-        if (len == 0 || len >= sizeof(cursor.part) || parts == PARTS_MOST || at[len + 1] == '=')
+        if (len == 0 || len >= sizeof(cursor.part) || parts == PARTS_MOST ||
+            (at[len] == '.' && at[len + 1] == '='))
             return sirq_spec_bad(place, 0, "", "give keys and names with dots between them");
         memcpy(cursor.part, at, len);
         cursor.part[len] = '\0';

@@ -20,7 +20,7 @@
 #define SIRQ_SPEC_THREADS 4096u /* threads of a group */
 #define SIRQ_SPEC_TRAFFIC 64u
 #define SIRQ_SPEC_SETUPS 64u
-#define SIRQ_SPEC_SETTINGS 64u /* of a setup; of a command line */
+#define SIRQ_SPEC_SETTINGS 64u   /* of a setup; of a command line */
 #define SIRQ_SPEC_SETUP_NAME 63u /* bytes */
 #define SIRQ_SPEC_POLICIES 32u
 #define SIRQ_SPEC_UNPATCHED 8u
