@@ -36,7 +36,10 @@ int sirq_spec_bad(const struct sirq_spec_place *place, unsigned line, const char
     else if (line == 0)
         line = place->doc != NULL ? sirq_spec_doc_line(place->doc, path) : 1;
     if (place->setting == NULL && place->setup != NULL)
-        snprintf(in, sizeof(in), "; in setup '%.63s'", place->setup);
+        snprintf(in, sizeof(in), "; in setup '%.63s'%s", place->setup,
+                 place->set ? " with --set" : "");
+    else if (place->setting == NULL && place->set)
+        snprintf(in, sizeof(in), "; with --set");
     if (place->setting != NULL && strcmp(place->origin, "--set") == 0)
         sirq_fail(err, EINVAL, "--set %.80s: %s", place->setting, what);
     else if (place->setting != NULL)

@@ -27,10 +27,21 @@ static bool within(const char *path, const char *above)
            (path[len] == '\0' || path[len] == '.' || path[len] == '[');
 }
 
+/* What has set the path, something above or below it; else what has set a key beside it. */
 static const struct sirq_spec_origin *origin_of(const check_t *check, const char *path)
 {
+    const char *dot = strrchr(path, '.'), *bracket = strrchr(path, '[');
+    char above[SIRQ_SPEC_PATH];
+
     for (unsigned i = check->norigins; i-- > 0;) {
         if (within(path, check->origin[i].path) || within(check->origin[i].path, path))
+            return &check->origin[i];
+    }
+    if (dot == NULL || (bracket != NULL && bracket > dot))
+        dot = bracket;
+    sirq_spec_path(above, "%.*s", dot != NULL ? (int)(dot - path) : 0, path);
+    for (unsigned i = check->norigins; i-- > 0 && above[0] != '\0';) {
+        if (within(check->origin[i].path, above))
             return &check->origin[i];
     }
     return NULL;

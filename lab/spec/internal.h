@@ -58,6 +58,7 @@ struct sirq_spec_place {
     const char *file;
     const struct sirq_spec_doc *doc; /* lines by path; may be null */
     const char *setup;               /* in which something is wrong only, or null */
+    bool set;                        /* something is wrong only with settings of the command line */
     const char *origin;              /* "setups[1].set[0]", "--set" */
     const char *setting;             /* "threads.rx.count=4" */
     struct sirq_error *err;

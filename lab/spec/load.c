@@ -150,6 +150,7 @@ static int load_variant(struct loader *loader, const struct sirq_spec *base, uin
         return rc;
     loader->norigins = 0;
     loader->place.setup = setup != NULL ? setup->name : NULL;
+    loader->place.set = nset > 0;
     for (unsigned i = 0; setup != NULL && i < setup->n_set && rc == 0; i++) {
         snprintf(loader->origin[loader->norigins].origin, sizeof(loader->origin[0].origin),
                  "setups[%u].set[%u]", s, i);

@@ -125,8 +125,6 @@ static void setting_wrong_is_refused_by_its_text(void **state)
         {"threads.rx.hog={}", "threads[0]: is udp_receiver and hog; give one kind"},
         {"threads.rx.watchdog.limit_ns=2000",
          "threads[0].watchdog.interval_ns: is missing; give 1000 to 3600000000000"},
-        {"threads.rx.name=rr", "traffic[0].to: 'rx': no such udp_receiver; did you mean rr? "
-                               "there are: rr"},
         {"setups.more.name=x", "a setting cannot change the setups"},
         {"machine=&a {hz: *a}",
          "anchors (&) and aliases (*) are not read; write it out, or quote the text"},
@@ -143,6 +141,20 @@ static void setting_wrong_is_refused_by_its_text(void **state)
         sirq_spec_refused(&text, 0, bad[i][0], line);
         free(text.text);
     }
+}
+
+static void setting_that_breaks_another_key_is_told(void **state)
+{
+    struct sirq_spec_text text = sirq_spec_changed("good", "good");
+    char line[200];
+
+    (void)state;
+    snprintf(line, sizeof(line),
+             "t.yaml:%u: traffic[0].to: 'rx': no such udp_receiver; did you mean rr? there are: "
+             "rr; in setup 'plain' with --set",
+             19 + SIRQ_NR_COSTS);
+    sirq_spec_refused(&text, 0, "threads.rx.name=rr", line);
+    free(text.text);
 }
 
 static void setup_wrong_is_refused_by_number_and_line(void **state)
@@ -197,6 +209,7 @@ int main(void)
         cmocka_unit_test(setting_below_a_missing_mapping_makes_it),
         cmocka_unit_test(setting_on_top_of_a_setup_wins),
         cmocka_unit_test(setting_wrong_is_refused_by_its_text),
+        cmocka_unit_test(setting_that_breaks_another_key_is_told),
         cmocka_unit_test(setup_wrong_is_refused_by_number_and_line),
         cmocka_unit_test(setup_none_is_one_as_described),
     };
