@@ -128,7 +128,7 @@ static void setting_wrong_is_refused_by_its_text(void **state)
         {"setups.more.name=x", "a setting cannot change the setups"},
         {"machine=&a {hz: *a}",
          "anchors (&) and aliases (*) are not read; write it out, or quote the text"},
-        {"nics.eth0={ring: 5", "not YAML: did not find expected ',' or '}'"},
+        {"machine={hz: 5", "not YAML: did not find expected ',' or '}'"},
     };
 
     (void)state;
