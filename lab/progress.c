@@ -63,6 +63,34 @@ void sirq_progress_tick(const struct sirq_progress *progress, uint64_t into_ns)
     fflush(stderr);
 }
 
+void sirq_progress_at(struct sirq_progress *progress, unsigned done, const char *fmt, ...)
+{
+    uint64_t took_ns = sirq_lab_now_ns() - progress->start_ns;
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(progress->text, sizeof(progress->text), fmt, args);
+    va_end(args);
+    progress->done = done;
+    progress->step_ns = done != 0 ? took_ns / done : took_ns;
+    sirq_progress_tick(progress, 0);
+}
+
+void sirq_progress_log(const struct sirq_progress *progress, unsigned n, unsigned of,
+                       const char *fmt, ...)
+{
+    uint64_t took_ns = sirq_lab_now_ns() - progress->start_ns;
+    char text[sizeof(progress->text)];
+    va_list args;
+
+    if (progress->terminal)
+        return;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof(text), fmt, args);
+    va_end(args);
+    fprintf(stderr, "[%u/%u] %s: done, %.0f s in all\n", n, of, text, (double)took_ns / 1e9);
+}
+
 void sirq_progress_clear(const struct sirq_progress *progress)
 {
     if (progress->terminal) {

@@ -5,7 +5,7 @@
 
 #include <sirq/sim.h>
 
-/* 0, or -EINTR when a person wants to stop. */
-int sirq_sim_pass_time(struct sirq_sim *sim, uint64_t ns);
+/* 0, or -EINTR when *stop (__atomic, may be null) became true. */
+int sirq_sim_pass_time(struct sirq_sim *sim, uint64_t ns, const bool *stop);
 
 #endif

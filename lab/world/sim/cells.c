@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Threads take the next cell in order, so that a run that is stopped has complete rows
+ * first.  When a cell fails, those before it are still run: the complaint is that of the
+ * first, whatever the number of threads.
+ */
+#include "cells.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "experiment.h"
+
+#define TICK_NS 200000000
+
+struct cursor {
+    uint32_t row, seed;
+};
+
+struct pool {
+    struct sirq_sim_cells *cells;
+    pthread_mutex_t lock; /* of all below, and of what rows keep */
+    struct cursor next, end;
+    uint32_t done, running;
+    bool stop; /* __atomic */
+    int rc;
+    struct sirq_error err;
+    int event; /* readable when a cell or a thread has ended */
+};
+
+static bool before(struct cursor a, struct cursor b)
+{
+    return a.row < b.row || (a.row == b.row && a.seed < b.seed);
+}
+
+static uint32_t seeds_of(const struct sirq_sim_row *row)
+{
+    return row->variant->spec->run.seeds;
+}
+
+/* ---- results -------------------------------------------------------------------------------- */
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+bool sirq_sim_row_value(const struct sirq_sim_row *row, uint32_t figure,
+                        struct sirq_sim_value *out)
+{
+    const struct sirq_sim_plan *plan = &row->variant->plan;
+    uint32_t dist = plan->figures[figure].dist, n = 0;
+    double value[SIRQ_SPEC_SEEDS];
+
+    for (uint32_t i = 0; i < seeds_of(row) && i < SIRQ_SPEC_SEEDS; i++) {
+        double of_seed = row->values[(size_t)i * plan->n_figures + figure];
+
+        if (row->complete[i] && !__builtin_isnan(of_seed))
+            value[n++] = of_seed;
+    }
+    if (n == 0)
+        return false;
+    qsort(value, n, sizeof(value[0]), by_value);
+    out->least = value[0];
+    out->most = value[n - 1];
+    out->value = dist != UINT32_MAX
+                     ? sirq_sim_dist_figure(&plan->figures[figure], &row->dists[dist])
+                     : (value[(n - 1) / 2] + value[n / 2]) / 2;
+    return true;
+}
+
+static int keep(struct sirq_sim_row *row, uint32_t seed, const struct sirq_sim_outcome *out)
+{
+    const struct sirq_sim_plan *plan = &row->variant->plan;
+
+    if (row->dists == NULL && plan->n_dists != 0) {
+        row->dists = calloc(plan->n_dists, sizeof(*row->dists));
+        if (row->dists == NULL)
+            return -ENOMEM;
+    }
+    for (uint32_t i = 0; i < plan->n_dists; i++)
+        sirq_dist_merge(&row->dists[i], &out->dists[i]);
+    memcpy(&row->values[(size_t)seed * plan->n_figures], out->values,
+           plan->n_figures * sizeof(*out->values));
+    row->complete[seed] = true;
+    row->done++;
+    row->stalled += out->stalled;
+    return 0;
+}
+
+/* ---- threads -------------------------------------------------------------------------------- */
+
+static int run_cell(struct pool *pool, struct cursor at, struct sirq_sim_outcome *out,
+                    struct sirq_error *err)
+{
+    const struct sirq_sim_row *row = &pool->cells->rows[at.row];
+    const struct sirq_sim_plan *plan = &row->variant->plan;
+    const struct sirq_sim_job job = {
+        .spec = row->variant->spec,
+        .plan = plan,
+        .policy = row->policy,
+        .seed = pool->cells->first_seed + at.seed,
+        .stop = &pool->stop,
+    };
+
+    out->values = calloc((size_t)plan->n_figures + 1, sizeof(*out->values));
+    out->dists = calloc((size_t)plan->n_dists + 1, sizeof(*out->dists));
+    if (out->values == NULL || out->dists == NULL)
+        return sirq_fail(err, ENOMEM, "out of memory");
+    return sirq_sim_job_run(&job, out, err);
+}
+
+/* Of cells that fail the first one counts; later ones need not be run. */
+static void fail(struct pool *pool, struct cursor at, int rc, const struct sirq_error *err)
+{
+    if (rc == -EINTR || !before(at, pool->end))
+        return;
+    pool->end = at;
+    pool->rc = rc;
+    sirq_fail(&pool->err, -rc, "%.50s, %s, seed %llu: %.150s",
+              pool->cells->rows[at.row].variant->name, pool->cells->rows[at.row].policy->name,
+              (unsigned long long)(pool->cells->first_seed + at.seed), err->text);
+}
+
+static void step(struct pool *pool)
+{
+    if (++pool->next.seed >= seeds_of(&pool->cells->rows[pool->next.row]))
+        pool->next = (struct cursor){.row = pool->next.row + 1};
+}
+
+static void *work(void *arg)
+{
+    struct pool *pool = arg;
+    const uint64_t one = 1;
+
+    pthread_mutex_lock(&pool->lock);
+    while (before(pool->next, pool->end) && !__atomic_load_n(&pool->stop, __ATOMIC_RELAXED)) {
+        struct sirq_sim_outcome out = {0};
+        struct cursor at = pool->next;
+        struct sirq_error err = {""};
+        int rc;
+
+        step(pool);
+        pthread_mutex_unlock(&pool->lock);
+        rc = run_cell(pool, at, &out, &err);
+        pthread_mutex_lock(&pool->lock);
+        if (!rc && keep(&pool->cells->rows[at.row], at.seed, &out))
+            rc = sirq_fail(&err, ENOMEM, "out of memory");
+        if (rc)
+            fail(pool, at, rc, &err);
+        pool->done += !rc;
+        free(out.values);
+        free(out.dists);
+        (void)!write(pool->event, &one, sizeof(one));
+    }
+    pool->running--;
+    (void)!write(pool->event, &one, sizeof(one));
+    pthread_mutex_unlock(&pool->lock);
+    return NULL;
+}
+
+/* ---- progress, and the end -------------------------------------------------------------------- */
+
+/* Say which rows are complete, in their order, and what runs.  Returns whether any thread
+ * still runs. */
+static bool look(struct pool *pool, struct sirq_progress *progress, uint32_t *said)
+{
+    const struct sirq_sim_cells *cells = pool->cells;
+    uint32_t running;
+
+    pthread_mutex_lock(&pool->lock);
+    for (; *said < cells->n_rows; (*said)++) {
+        const struct sirq_sim_row *row = &cells->rows[*said];
+
+        if (row->done < seeds_of(row))
+            break;
+        sirq_progress_log(progress, *said + 1, cells->n_rows, "%s, %s", row->policy->name,
+                          row->variant->name);
+    }
+    if (*said < cells->n_rows)
+        sirq_progress_at(progress, pool->done, "%s, %s", cells->rows[*said].policy->name,
+                         cells->rows[*said].variant->name);
+    running = pool->running;
+    pthread_mutex_unlock(&pool->lock);
+    return running != 0;
+}
+
+static void watch(struct pool *pool)
+{
+    struct sirq_progress progress;
+    uint32_t said = 0, cells = 0;
+    uint64_t count;
+
+    for (uint32_t i = 0; i < pool->cells->n_rows; i++)
+        cells += seeds_of(&pool->cells->rows[i]);
+    sirq_progress_start(&progress, cells, 0);
+    while (look(pool, &progress, &said)) {
+        int rc = sirq_lab_wait(pool->event, TICK_NS);
+
+        if (rc == -EINTR) {
+            __atomic_store_n(&pool->stop, true, __ATOMIC_RELAXED);
+            break;
+        }
+        if (rc == 1)
+            (void)!read(pool->event, &count, sizeof(count));
+    }
+    sirq_progress_clear(&progress);
+}
+
+static unsigned start(struct pool *pool, pthread_t *threads, unsigned jobs)
+{
+    unsigned n = 0;
+
+    pool->running = jobs; /* before any can end */
+    while (n < jobs && pthread_create(&threads[n], NULL, work, pool) == 0)
+        n++;
+    pthread_mutex_lock(&pool->lock);
+    pool->running -= jobs - n;
+    pthread_mutex_unlock(&pool->lock);
+    return n;
+}
+
+int sirq_sim_cells_run(struct sirq_sim_cells *cells, unsigned jobs, struct sirq_error *err)
+{
+    struct pool pool = {.cells = cells, .end = {.row = cells->n_rows}};
+    pthread_t *threads = calloc(jobs, sizeof(*threads));
+    unsigned n;
+
+    pool.event = eventfd(0, EFD_CLOEXEC);
+    if (threads == NULL || pool.event < 0) {
+        free(threads);
+        return sirq_fail(err, ENOMEM, "cannot start: %s", strerror(errno));
+    }
+    pthread_mutex_init(&pool.lock, NULL);
+    n = start(&pool, threads, jobs);
+    if (n == 0)
+        pool.rc = sirq_fail(&pool.err, EAGAIN, "cannot start a thread");
+    else
+        watch(&pool);
+    for (unsigned i = 0; i < n; i++)
+        pthread_join(threads[i], NULL);
+    pthread_mutex_destroy(&pool.lock);
+    close(pool.event);
+    free(threads);
+    if (pool.rc)
+        return sirq_fail(err, -pool.rc, "%s", pool.err.text);
+    return pool.stop ? -EINTR : 0;
+}
+
+/* ---- rows ----------------------------------------------------------------------------------- */
+
+int sirq_sim_cells_rows(struct sirq_sim_cells *cells, const struct sirq_policy *const *policy,
+                        uint32_t n_policies, struct sirq_error *err)
+{
+    cells->rows = calloc((size_t)cells->n_variants * n_policies, sizeof(*cells->rows));
+    if (cells->rows == NULL)
+        return sirq_fail(err, ENOMEM, "out of memory");
+    cells->n_policies = n_policies;
+    for (uint32_t v = 0; v < cells->n_variants; v++) {
+        for (uint32_t p = 0; p < n_policies; p++) {
+            struct sirq_sim_row *row = &cells->rows[cells->n_rows];
+            uint32_t seeds = cells->variants[v].spec->run.seeds;
+
+            row->variant = &cells->variants[v];
+            row->policy = policy[p];
+            row->complete = calloc((size_t)seeds + 1, sizeof(*row->complete));
+            row->values = calloc((size_t)seeds * row->variant->plan.n_figures + 1,
+                                 sizeof(*row->values));
+            cells->n_rows++;
+            if (row->complete == NULL || row->values == NULL)
+                return sirq_fail(err, ENOMEM, "out of memory");
+        }
+    }
+    return 0;
+}
+
+void sirq_sim_cells_free(struct sirq_sim_cells *cells)
+{
+    for (uint32_t i = 0; i < cells->n_rows; i++) {
+        free(cells->rows[i].complete);
+        free(cells->rows[i].values);
+        free(cells->rows[i].dists);
+    }
+    for (uint32_t i = 0; i < cells->n_variants; i++) {
+        free(cells->variants[i].name);
+        sirq_sim_plan_free(&cells->variants[i].plan);
+        sirq_spec_free(cells->variants[i].spec);
+    }
+    free(cells->rows);
+    free(cells->variants);
+    *cells = (struct sirq_sim_cells){0};
+}

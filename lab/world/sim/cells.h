@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * All worlds of an experiment: each variant under each policy is a row, each seed of a row a
+ * cell.  Cells run side by side on any number of threads; what they give is kept by row and
+ * seed and is the same in whatever order they end.
+ */
+#ifndef SIRQ_LAB_SIM_CELLS_H
+#define SIRQ_LAB_SIM_CELLS_H
+
+#include "measure.h"
+
+/* One setup, at the file's rates or at one that was asked for. */
+struct sirq_sim_variant {
+    char *name;        /* as in results: "1 receiver SCHED_RR 20 1000/s" */
+    const char *setup; /* as published; of the experiment's text */
+    uint64_t rate;     /* asked for, packets/s; 0: the file's */
+    struct sirq_spec *spec;
+    struct sirq_sim_plan plan;
+};
+
+struct sirq_sim_row {
+    const struct sirq_sim_variant *variant;
+    const struct sirq_policy *policy;
+    uint32_t done, stalled; /* seeds that are complete; of them, whose policy was taken away */
+    bool *complete;         /* by seed */
+    double *values;         /* by seed, then figure of the plan */
+    struct sirq_dist *dists; /* of the plan, of all complete seeds; null while there are none */
+};
+
+struct sirq_sim_cells {
+    struct sirq_sim_variant *variants;
+    struct sirq_sim_row *rows; /* variants, in each of them policies */
+    uint32_t n_variants, n_rows, n_policies;
+    uint64_t first_seed;
+};
+
+/* What a row says of a figure of its plan; false: no complete seed saw anything of it. */
+struct sirq_sim_value {
+    double value, least, most; /* median of the seeds or pooled; of the seeds */
+};
+bool sirq_sim_row_value(const struct sirq_sim_row *row, uint32_t figure,
+                        struct sirq_sim_value *out);
+
+/* Make rows of the variants.  0, or -ENOMEM with err filled. */
+int sirq_sim_cells_rows(struct sirq_sim_cells *cells, const struct sirq_policy *const *policy,
+                        uint32_t n_policies, struct sirq_error *err);
+
+/*
+ * Run them on `jobs` threads, with progress on stderr.  0; -EINTR: stopped by a person; or
+ * -errno with err filled, of the first cell that failed.
+ */
+int sirq_sim_cells_run(struct sirq_sim_cells *cells, unsigned jobs, struct sirq_error *err);
+
+/* Rows, variants and their specs. */
+void sirq_sim_cells_free(struct sirq_sim_cells *cells);
+
+#endif

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A world is measured between two samples.  Scalars are differences of what the samples
+ * count; distributions fill themselves while rig->measuring.
+ */
+#include "measure.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "pass.h"
+#include "rig.h"
+
+#define NS_PER_MS UINT64_C(1000000)
+
+struct thread_sample {
+    uint64_t count, bytes, stalls, drops, sched_ns, task_ns;
+};
+
+struct nic_sample {
+    uint64_t arrived, dropped;
+};
+
+struct cpu_sample {
+    uint64_t softirq_ns, hardirq_ns, idle_ns, ksoftirqd_ns, punts;
+};
+
+struct sample {
+    struct thread_sample *threads; /* of all groups, one after the other */
+    struct nic_sample *nics;
+    struct cpu_sample *cpus;
+};
+
+struct world {
+    const struct sirq_sim_job *job;
+    struct sirq_sim_rig rig;
+    struct sample before, after;
+    uint32_t *first; /* of each group in a sample */
+    uint64_t ns;
+};
+
+/* ---- samples ------------------------------------------------------------------------------ */
+
+static void sample_thread(struct sirq_sim_thread *thread, struct thread_sample *sample)
+{
+    struct sirq_sim_task_stats task;
+    struct sirq_socket_stats sock = {0};
+
+    sirq_sim_task_stats(thread->task, &task);
+    if (thread->sock != NULL)
+        sirq_socket_stats(thread->sock, &sock);
+    *sample = (struct thread_sample){
+        .count = thread->count,
+        .bytes = thread->bytes,
+        .stalls = thread->stalls + (sirq_sim_now_ns(thread->rig->sim) > thread->due_ns),
+        .drops = sock.dropped,
+        .sched_ns = task.sched_ns,
+        .task_ns = task.task_ns,
+    };
+}
+
+static void sample_cpu(struct sirq_sim_rig *rig, unsigned cpu, struct cpu_sample *sample)
+{
+    struct sirq_sim_task_stats ksoftirqd;
+    struct sirq_sim_cpu_stats stats;
+
+    sirq_sim_cpu_stats(rig->sim, cpu, &stats);
+    sirq_sim_task_stats(sirq_sim_ksoftirqd(rig->sim, cpu), &ksoftirqd);
+    *sample = (struct cpu_sample){
+        .softirq_ns = stats.time_ns[SIRQ_SIM_SOFTIRQ],
+        .hardirq_ns = stats.time_ns[SIRQ_SIM_HARDIRQ],
+        .idle_ns = stats.time_ns[SIRQ_SIM_IDLE],
+        .ksoftirqd_ns = ksoftirqd.sched_ns,
+        .punts = sirq_sim_core(rig->sim)->cpus[cpu].stats.punts,
+    };
+}
+
+static void take(struct world *world, struct sample *sample)
+{
+    struct sirq_sim_rig *rig = &world->rig;
+
+    for (uint32_t g = 0; g < rig->n_groups; g++) {
+        for (uint32_t i = 0; i < rig->groups[g].n; i++)
+            sample_thread(&rig->groups[g].threads[i], &sample->threads[world->first[g] + i]);
+    }
+    for (uint32_t i = 0; i < rig->n_nics; i++) {
+        struct sirq_sim_nic_stats nic;
+
+        sirq_sim_nic_stats(rig->nics[i].sim, &nic);
+        sample->nics[i] = (struct nic_sample){.arrived = nic.arrived, .dropped = nic.dropped};
+    }
+    for (uint32_t i = 0; i < rig->spec->machine.cpus; i++)
+        sample_cpu(rig, i, &sample->cpus[i]);
+}
+
+static int sample_make(struct world *world, struct sample *sample, uint32_t threads)
+{
+    const struct sirq_spec *spec = world->job->spec;
+
+    sample->threads = calloc((size_t)threads + 1, sizeof(*sample->threads));
+    sample->nics = calloc((size_t)spec->n_nics + 1, sizeof(*sample->nics));
+    sample->cpus = calloc((size_t)spec->machine.cpus + 1, sizeof(*sample->cpus));
+    return sample->threads != NULL && sample->nics != NULL && sample->cpus != NULL ? 0 : -ENOMEM;
+}
+
+static void sample_free(struct sample *sample)
+{
+    free(sample->threads);
+    free(sample->nics);
+    free(sample->cpus);
+}
+
+/* ---- figures ------------------------------------------------------------------------------ */
+
+static double per_second(const struct world *world, uint64_t n)
+{
+    return (double)n * 1e9 / (double)world->ns;
+}
+
+static double percent(const struct world *world, uint64_t ns)
+{
+    return 100 * (double)ns / (double)world->ns;
+}
+
+static struct thread_sample difference(const struct world *world, uint32_t i)
+{
+    const struct thread_sample *a = &world->before.threads[i], *b = &world->after.threads[i];
+
+    return (struct thread_sample){
+        .count = b->count - a->count,
+        .bytes = b->bytes - a->bytes,
+        .stalls = b->stalls - a->stalls,
+        .drops = b->drops - a->drops,
+        .sched_ns = b->sched_ns - a->sched_ns,
+        .task_ns = b->task_ns - a->task_ns,
+    };
+}
+
+/* Jain's index of what `n` got, in percent; NAN when none got anything. */
+struct jain {
+    double sum, squares;
+    uint32_t n;
+};
+
+static void jain_add(struct jain *jain, uint64_t got)
+{
+    jain->sum += (double)got;
+    jain->squares += (double)got * (double)got;
+    jain->n++;
+}
+
+static double jain_index(const struct jain *jain)
+{
+    if (jain->squares <= 0)
+        return __builtin_nan("");
+    return 100 * jain->sum * jain->sum / ((double)jain->n * jain->squares);
+}
+
+static double of_threads(const struct world *world, const struct sirq_sim_target *target)
+{
+    uint32_t first = world->first[target->first], n = world->rig.groups[target->first].n;
+    struct thread_sample sum = {0};
+    struct jain rate = {0}, cpu = {0};
+
+    for (uint32_t i = 0; i < n; i++) {
+        struct thread_sample d = difference(world, first + i);
+
+        if (target->thread != SIRQ_SIM_ALL && target->thread != i)
+            continue;
+        sum.count += d.count;
+        sum.bytes += d.bytes;
+        sum.stalls += d.stalls;
+        sum.drops += d.drops;
+        sum.sched_ns += d.sched_ns;
+        sum.task_ns += d.task_ns;
+        jain_add(&rate, d.count);
+        jain_add(&cpu, d.sched_ns);
+    }
+    switch (target->what) {
+    case SIRQ_SPEC_RATE:
+        return per_second(world, sum.count);
+    case SIRQ_SPEC_MBIT:
+        return per_second(world, sum.bytes) * 8 / 1e6;
+    case SIRQ_SPEC_CPU:
+        return percent(world, sum.sched_ns);
+    case SIRQ_SPEC_OWN_CPU:
+        return percent(world, sum.task_ns);
+    case SIRQ_SPEC_FAIRNESS:
+        return jain_index(&rate);
+    case SIRQ_SPEC_CPU_FAIRNESS:
+        return jain_index(&cpu);
+    case SIRQ_SPEC_STALLS:
+        return (double)sum.stalls;
+    case SIRQ_SPEC_DROPS:
+        return (double)sum.drops;
+    default:
+        return __builtin_nan("");
+    }
+}
+
+static double of_nic(const struct world *world, const struct sirq_sim_target *target)
+{
+    const struct nic_sample *a = &world->before.nics[target->first];
+    const struct nic_sample *b = &world->after.nics[target->first];
+
+    return target->what == SIRQ_SPEC_RATE ? per_second(world, b->arrived - a->arrived)
+                                          : (double)(b->dropped - a->dropped);
+}
+
+/* Shares are means over the CPUs, counts are sums. */
+static double of_cpus(const struct world *world, const struct sirq_sim_target *target)
+{
+    struct cpu_sample sum = {0};
+
+    for (uint32_t i = target->first; i < target->first + target->n; i++) {
+        const struct cpu_sample *a = &world->before.cpus[i], *b = &world->after.cpus[i];
+
+        sum.softirq_ns += b->softirq_ns - a->softirq_ns;
+        sum.hardirq_ns += b->hardirq_ns - a->hardirq_ns;
+        sum.idle_ns += b->idle_ns - a->idle_ns;
+        sum.ksoftirqd_ns += b->ksoftirqd_ns - a->ksoftirqd_ns;
+        sum.punts += b->punts - a->punts;
+    }
+    switch (target->what) {
+    case SIRQ_SPEC_SOFTIRQ:
+        return percent(world, sum.softirq_ns) / target->n;
+    case SIRQ_SPEC_HARDIRQ:
+        return percent(world, sum.hardirq_ns) / target->n;
+    case SIRQ_SPEC_IDLE:
+        return percent(world, sum.idle_ns) / target->n;
+    case SIRQ_SPEC_KSOFTIRQD:
+        return percent(world, sum.ksoftirqd_ns) / target->n;
+    case SIRQ_SPEC_PUNTS:
+        return per_second(world, sum.punts);
+    default:
+        return __builtin_nan("");
+    }
+}
+
+double sirq_sim_dist_figure(const struct sirq_sim_figure *figure, const struct sirq_dist *dist)
+{
+    static const double quantile[] = {
+        [SIRQ_SPEC_P50] = 0.5,
+        [SIRQ_SPEC_P90] = 0.9,
+        [SIRQ_SPEC_P99] = 0.99,
+        [SIRQ_SPEC_P999] = 0.999,
+    };
+
+    if (dist->hist.count == 0)
+        return __builtin_nan("");
+    switch (figure->measure->stat) {
+    case SIRQ_SPEC_MIN:
+        return (double)dist->min / figure->scale;
+    case SIRQ_SPEC_MEAN:
+        return sirq_dist_mean(dist) / figure->scale;
+    case SIRQ_SPEC_MAX:
+        return (double)dist->max / figure->scale;
+    case SIRQ_SPEC_STDDEV:
+        return sirq_dist_stddev(dist) / figure->scale;
+    default:
+        return sirq_dist_quantile(dist, quantile[figure->measure->stat]) / figure->scale;
+    }
+}
+
+static double value_of(const struct world *world, const struct sirq_sim_figure *figure,
+                       const struct sirq_sim_outcome *out)
+{
+    if (figure->dist != UINT32_MAX)
+        return sirq_sim_dist_figure(figure, &out->dists[figure->dist]);
+    switch (figure->target.of) {
+    case SIRQ_SIM_THREADS:
+        return of_threads(world, &figure->target);
+    case SIRQ_SIM_NIC:
+        return of_nic(world, &figure->target);
+    case SIRQ_SIM_CPU:
+        return of_cpus(world, &figure->target);
+    default:
+        return __builtin_nan("");
+    }
+}
+
+/* ---- one world ------------------------------------------------------------------------------ */
+
+/* Times of threads go into the distributions that somebody asked for. */
+static void connect(struct world *world, struct sirq_sim_outcome *out)
+{
+    const struct sirq_sim_plan *plan = world->job->plan;
+
+    for (uint32_t d = 0; d < plan->n_dists; d++) {
+        const struct sirq_sim_target *target = &plan->dists[d];
+        struct sirq_sim_group *group = &world->rig.groups[target->first];
+
+        if (target->of != SIRQ_SIM_THREADS)
+            continue;
+        for (uint32_t i = 0; i < group->n; i++) {
+            struct sirq_sim_thread *thread = &group->threads[i];
+            struct sirq_sim_sink *sink =
+                target->what == SIRQ_SPEC_LATENCY ? &thread->latency : &thread->wakeup;
+
+            if (target->thread == SIRQ_SIM_ALL)
+                sink->dist[0] = &out->dists[d];
+            else if (target->thread == i)
+                sink->dist[1] = &out->dists[d];
+        }
+    }
+}
+
+static int prepare(struct world *world, struct sirq_error *err)
+{
+    const struct sirq_spec *spec = world->job->spec;
+    uint32_t threads = 0;
+
+    world->first = calloc((size_t)spec->n_threads + 1, sizeof(*world->first));
+    for (uint32_t g = 0; g < spec->n_threads && world->first != NULL; g++) {
+        world->first[g] = threads;
+        threads += sirq_sim_count(&spec->threads[g]);
+    }
+    if (world->first == NULL || sample_make(world, &world->before, threads) != 0 ||
+        sample_make(world, &world->after, threads) != 0)
+        return sirq_fail(err, ENOMEM, "out of memory");
+    return 0;
+}
+
+static int measure(struct world *world, struct sirq_sim_outcome *out, struct sirq_error *err)
+{
+    const struct sirq_sim_plan *plan = world->job->plan;
+    int rc = sirq_sim_pass_time(world->rig.sim, world->job->spec->run.warmup_ms * NS_PER_MS,
+                                world->job->stop);
+
+    if (rc)
+        return rc;
+    take(world, &world->before);
+    world->rig.measuring = true;
+    rc = sirq_sim_pass_time(world->rig.sim, world->ns, world->job->stop);
+    world->rig.measuring = false;
+    if (rc)
+        return rc;
+    take(world, &world->after);
+    for (uint32_t i = 0; i < plan->n_figures; i++)
+        out->values[i] = value_of(world, &plan->figures[i], out);
+    out->stalled = world->rig.stalled;
+    return sirq_sim_rig_settle(&world->rig, err);
+}
+
+int sirq_sim_job_run(const struct sirq_sim_job *job, struct sirq_sim_outcome *out,
+                     struct sirq_error *err)
+{
+    const struct sirq_spec_run *run = &job->spec->run;
+    struct world world = {.job = job, .ns = run->duration_ms * NS_PER_MS};
+    const struct sirq_sim_rig_config config = {
+        .spec = job->spec,
+        .policy = job->policy,
+        .seed = job->seed,
+        .end_ns = (run->warmup_ms + run->duration_ms) * NS_PER_MS,
+    };
+    int rc = prepare(&world, err);
+
+    if (!rc)
+        rc = sirq_sim_rig_open(&world.rig, &config, err);
+    if (!rc) {
+        connect(&world, out);
+        rc = measure(&world, out, err);
+    }
+    sirq_sim_rig_close(&world.rig);
+    sample_free(&world.before);
+    sample_free(&world.after);
+    free(world.first);
+    return rc;
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One world of an experiment: what the file describes, under one policy, with one seed.
+ *
+ * Life: open -> time passes -> `closing` (what makes load stops, what consumes it goes on)
+ * -> everything under way arrives -> `quit` -> close.  A thread that is told ends by itself;
+ * its socket and device go when all have.
+ */
+#ifndef SIRQ_LAB_SIM_RIG_H
+#define SIRQ_LAB_SIM_RIG_H
+
+#include "dist.h"
+#include "spec/spec.h"
+
+struct sirq_sim_kind;
+struct sirq_sim_rig;
+struct sirq_sim_group;
+
+/* Where a thread puts its times: those of its group and its own; null: nobody asked. */
+struct sirq_sim_sink {
+    struct sirq_dist *dist[2];
+};
+
+struct sirq_sim_thread {
+    struct sirq_sim_rig *rig;
+    struct sirq_sim_group *group;
+    uint32_t index; /* in its group */
+    struct sirq_sim_task *task;
+    struct sirq_socket *sock; /* null: the kind has none */
+    uint16_t port;
+    void *own; /* the kind's */
+    /* What it has done since it began. */
+    uint64_t count;   /* messages, transactions, blocks or periods */
+    uint64_t bytes;   /* of payload */
+    uint64_t packets; /* taken off its socket */
+    uint64_t stalls;
+    uint64_t due_ns; /* of a watchdog: it is a stall from then on; UINT64_MAX: none is near */
+    struct sirq_sim_sink latency, wakeup;
+    bool done;
+};
+
+struct sirq_sim_group {
+    const struct sirq_spec_threads *spec;
+    const struct sirq_sim_kind *kind;
+    struct sirq_sim_thread *threads;
+    uint32_t n;
+};
+
+struct sirq_sim_rig_nic {
+    const struct sirq_spec_nic *spec;
+    struct sirq_sim_nic *sim;
+    struct sirq_netdev *rings;
+    uint32_t n_rings, n_open, n_attached;
+};
+
+struct sirq_sim_rig {
+    const struct sirq_spec *spec;
+    struct sirq_sim *sim;
+    struct sirq_net *net;
+    struct sirq_sim_rig_nic *nics;
+    struct sirq_sim_group *groups;
+    uint32_t n_nics, n_groups;
+    uint16_t next_port;
+    bool measuring, closing, quit;
+    bool stalled; /* the watchdog had to take the policy away */
+};
+
+struct sirq_sim_rig_config {
+    const struct sirq_spec *spec; /* outlives the rig */
+    const struct sirq_policy *policy;
+    uint64_t seed;
+    uint64_t end_ns; /* traffic stops then, if not before */
+};
+
+/* 0, -EINVAL or -ENOMEM with err filled; close in any case. */
+int sirq_sim_rig_open(struct sirq_sim_rig *rig, const struct sirq_sim_rig_config *config,
+                      struct sirq_error *err);
+
+/* No more load: what is under way arrives, and then all sums are exact, or it is -EPROTO. */
+int sirq_sim_rig_settle(struct sirq_sim_rig *rig, struct sirq_error *err);
+void sirq_sim_rig_close(struct sirq_sim_rig *rig);
+
+/* Part of close: devices fall silent and all threads come to their end. */
+void sirq_sim_rig_end(struct sirq_sim_rig *rig);
+
+/* The NIC called `name`, for threads that `who` names in a complaint: null with err filled. */
+struct sirq_sim_rig_nic *sirq_sim_rig_nic(struct sirq_sim_rig *rig, const char *name,
+                                          const char *who, struct sirq_error *err);
+
+/* Threads of an entry: a count of 0 means one. */
+static inline uint32_t sirq_sim_count(const struct sirq_spec_threads *spec)
+{
+    return spec->count != 0 ? spec->count : 1;
+}
+
+/* While measured, `ns` goes where somebody asked for it. */
+static inline void sirq_sim_record(const struct sirq_sim_thread *thread,
+                                   const struct sirq_sim_sink *sink, uint64_t ns)
+{
+    for (unsigned i = 0; i < 2 && thread->rig->measuring; i++) {
+        if (sink->dist[i] != NULL)
+            sirq_dist_add(sink->dist[i], ns);
+    }
+}
+
+#endif

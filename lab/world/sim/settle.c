@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The end of a world.  Traffic has stopped by itself; threads that make load are told to.
+ * What is under way arrives, whatever the policy was, and then every frame is accounted for:
+ * at its NIC, by verdict, in the count of the thread that took it.
+ */
+#include "rig.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define DRAIN_NS UINT64_C(100000000)
+#define DRAINS 400u /* 40 s: a throttled receiver behind a long queue */
+
+struct sums {
+    struct sirq_sim_nic_stats nic;
+    struct sirq_net_stats net;
+    uint64_t verdicts, taken, queued; /* by threads; on sockets */
+};
+
+static void sums_take(struct sirq_sim_rig *rig, struct sums *sums)
+{
+    memset(sums, 0, sizeof(*sums));
+    for (uint32_t i = 0; i < rig->n_nics; i++) {
+        struct sirq_sim_nic_stats nic;
+
+        sirq_sim_nic_stats(rig->nics[i].sim, &nic);
+        sums->nic.arrived += nic.arrived;
+        sums->nic.dropped += nic.dropped;
+        sums->nic.taken += nic.taken;
+        sums->nic.waiting += nic.waiting;
+    }
+    sirq_net_stats_sum(rig->net, &sums->net);
+    for (unsigned i = 0; i < SIRQ_NR_DROPS; i++)
+        sums->verdicts += sums->net.verdict[i];
+    for (uint32_t g = 0; g < rig->n_groups; g++) {
+        for (uint32_t i = 0; i < rig->groups[g].n; i++) {
+            const struct sirq_sim_thread *thread = &rig->groups[g].threads[i];
+            struct sirq_socket_stats sock;
+
+            if (thread->sock == NULL)
+                continue;
+            sirq_socket_stats(thread->sock, &sock);
+            sums->taken += thread->packets;
+            sums->queued += sock.len;
+        }
+    }
+}
+
+static int check_sums(struct sirq_sim_rig *rig, struct sirq_error *err)
+{
+    struct sums s;
+
+    sums_take(rig, &s);
+    if (s.nic.arrived == s.nic.dropped + s.nic.taken + s.nic.waiting &&
+        s.nic.taken == s.verdicts && s.net.verdict[SIRQ_DELIVERED] == s.taken + s.queued)
+        return 0;
+    return sirq_fail(err, EPROTO,
+                     "sums are not exact: %llu arrived, %llu dropped by NICs, %llu taken, "
+                     "%llu waiting, %llu delivered, %llu received, %llu queued",
+                     (unsigned long long)s.nic.arrived, (unsigned long long)s.nic.dropped,
+                     (unsigned long long)s.nic.taken, (unsigned long long)s.nic.waiting,
+                     (unsigned long long)s.net.verdict[SIRQ_DELIVERED],
+                     (unsigned long long)s.taken, (unsigned long long)s.queued);
+}
+
+/* Nothing waits on a ring or a socket. */
+static bool at_rest(struct sirq_sim_rig *rig)
+{
+    struct sums s;
+
+    sums_take(rig, &s);
+    return s.nic.waiting == 0 && s.queued == 0 && s.net.verdict[SIRQ_DELIVERED] == s.taken;
+}
+
+static bool all_done(const struct sirq_sim_rig *rig)
+{
+    for (uint32_t g = 0; g < rig->n_groups; g++) {
+        for (uint32_t i = 0; i < rig->groups[g].n; i++) {
+            if (rig->groups[g].threads[i].task != NULL && !rig->groups[g].threads[i].done)
+                return false;
+        }
+    }
+    return true;
+}
+
+static void pass(struct sirq_sim_rig *rig)
+{
+    sirq_sim_run(rig->sim, sirq_sim_now_ns(rig->sim) + DRAIN_NS);
+}
+
+int sirq_sim_rig_settle(struct sirq_sim_rig *rig, struct sirq_error *err)
+{
+    rig->closing = true;
+    sirq_set_policy(sirq_sim_core(rig->sim), sirq_policy_default());
+    for (unsigned i = 0; i < DRAINS; i++) {
+        pass(rig);
+        if (at_rest(rig))
+            break;
+    }
+    return check_sums(rig, err);
+}
+
+void sirq_sim_rig_end(struct sirq_sim_rig *rig)
+{
+    rig->closing = true;
+    rig->quit = true;
+    if (rig->sim == NULL)
+        return;
+    sirq_set_policy(sirq_sim_core(rig->sim), sirq_policy_default());
+    for (uint32_t n = 0; n < rig->n_nics; n++) {
+        for (uint32_t i = 0; i < rig->nics[n].n_attached; i++)
+            sirq_sim_detach(rig->sim, &rig->nics[n].rings[i]);
+    }
+    for (unsigned i = 0; i < DRAINS && !all_done(rig); i++)
+        pass(rig);
+}

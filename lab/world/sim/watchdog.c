@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Has to run every interval, as watchdogd: when it could not for longer than its limit, that
+ * is a stall, counted once, however long it lasts.
+ */
+#include "kind.h"
+
+static const void *settings(const struct sirq_spec_threads *spec)
+{
+    return spec->watchdog;
+}
+
+/* It may starve from the beginning. */
+static int open_watchdog(struct sirq_sim_thread *thread, struct sirq_error *err)
+{
+    (void)err;
+    thread->due_ns = thread->group->spec->watchdog->limit_ns;
+    return 0;
+}
+
+static void watch(struct sirq_sim_thread *thread)
+{
+    const struct sirq_spec_watchdog *spec = thread->group->spec->watchdog;
+    struct sirq_sim *sim = thread->rig->sim;
+
+    while (!thread->rig->closing) {
+        uint64_t ran = sirq_sim_now_ns(sim), due = ran + spec->interval_ns;
+
+        thread->due_ns = ran + spec->limit_ns;
+        sirq_sim_sleep_until(thread->task, due);
+        sirq_sim_record(thread, &thread->wakeup, sirq_sim_now_ns(sim) - due);
+        thread->stalls += sirq_sim_now_ns(sim) > thread->due_ns;
+        thread->due_ns = UINT64_MAX;
+        thread->count++;
+    }
+    thread->due_ns = UINT64_MAX;
+}
+
+const struct sirq_sim_kind sirq_kind_watchdog = {
+    .name = "watchdog",
+    .whats = SIRQ_SIM_WHAT(WAKEUP) | SIRQ_SIM_WHAT(STALLS),
+    .settings = settings,
+    .open = open_watchdog,
+    .main = watch,
+};
