@@ -6,23 +6,30 @@
 #include <string.h>
 
 #include "cli.h"
+#include "csv.h"
 #include "experiment.h"
 
 enum {
     OPT_WORLD = 256,
     OPT_POLICY,
-    OPT_NIC,
-    OPT_RECEIVERS,
     OPT_RATE,
-    OPT_SIZE,
     OPT_SECONDS,
-    OPT_CSV,
-    OPT_DELIVERY,
-    OPT_CPU,
-    OPT_BATCH,
     OPT_SEED,
+    OPT_CSV,
+    OPT_LIST,
     OPT_MACHINE,
-    OPT_LIST
+    OPT_LIVE, /* from here on: of the live world */
+    OPT_NIC = OPT_LIVE,
+    OPT_DELIVERY,
+    OPT_RECEIVERS,
+    OPT_BATCH,
+    OPT_SIZE,
+    OPT_CPU,
+    OPT_SIM, /* from here on: of the simulated one */
+    OPT_SET = OPT_SIM,
+    OPT_SETUP,
+    OPT_SEEDS,
+    OPT_JOBS
 };
 
 static const struct option longs[] = {
@@ -38,6 +45,10 @@ static const struct option longs[] = {
     {"cpu", required_argument, NULL, OPT_CPU},
     {"batch", required_argument, NULL, OPT_BATCH},
     {"seed", required_argument, NULL, OPT_SEED},
+    {"set", required_argument, NULL, OPT_SET},
+    {"setup", required_argument, NULL, OPT_SETUP},
+    {"seeds", required_argument, NULL, OPT_SEEDS},
+    {"jobs", required_argument, NULL, OPT_JOBS},
     {"machine", required_argument, NULL, OPT_MACHINE},
     {"list", no_argument, NULL, OPT_LIST},
     {"help", no_argument, NULL, 'h'},
@@ -45,52 +56,87 @@ static const struct option longs[] = {
 };
 
 static const char usage[] =
-    "usage: softirq lab EXPERIMENT [OPTION]...\n"
+    "usage: softirq lab EXPERIMENT|FILE [OPTION]...\n"
     "       softirq lab --list      experiments with their worlds; policies, explained\n\n"
+    "A FILE, with a / or . in its name, describes an experiment of your own.\n\n"
     "options (default):\n"
-    "  --world NAME         where it runs (live)\n"
-    "  --policy A,B|all     policies to compare; --list explains them (all)\n"
+    "  --world live|sim     real threads and packets, or a simulated machine (live where the\n"
+    "                       experiment has that, else sim)\n"
+    "  --policy A,B|all     policies to compare; --list explains them (the file's, else all)\n"
+    "  --rate PPS[,PPS...]  offered load, packets/s: 1k, 2.5M; or max, or sweep: a tenth of to\n"
+    "                       ten times what one CPU can carry (live: max; sim: the file's)\n"
+    "  --seconds S          measured per row, 0.1 to 3600; sim: of all seeds together (live: 2,\n"
+    "                       sweep: 1; sim: the file's)\n"
+    "  --seed N             live: of the flows' ports; sim: the first seed (1)\n"
+    "  --csv FILE           also write all figures there\n\n"
+    "sim:\n"
+    "  --setup NAME         only this setup of the file; repeatable (all)\n"
+    "  --set KEY=VALUE      change a key of the file, machine.hz=100; repeatable\n"
+    "  --seeds N            worlds per row, 1 to 1000 (the file's)\n"
+    "  --jobs N             worlds side by side, 1 to 256 (one for each CPU)\n\n"
+    "live:\n"
     "  --nic shm|packet     shared-memory NIC, or AF_PACKET on a veth pair in a network\n"
     "                       namespace of its own (shm)\n"
     "  --delivery MODE      of interrupts: signal, thread or poll (signal)\n"
     "  --receivers N        receiving threads, 1 to 64, a socket each (1)\n"
     "  --batch N            datagrams per receive call, 1 to 64 (1)\n"
-    "  --rate PPS[,PPS...]  offered load, packets/s: 1k, 2.5M; or max, or sweep: a tenth of to\n"
-    "                       ten times what one CPU can carry (max)\n"
     "  --size BYTES         of a frame, 64 to 1514 (64)\n"
-    "  --seconds S          measured per row, 0.1 to 3600 (2; sweep: 1)\n"
-    "  --cpu N              the CPU to flood (the last allowed one)\n"
-    "  --seed N             of the flows' ports (1)\n"
-    "  --machine FILE       sim: the machine and its costs (the experiment's own)\n"
-    "  --csv FILE           also write all figures there\n\n"
+    "  --cpu N              the CPU to flood (the last allowed one)\n\n"
     "examples:\n"
     "  softirq lab udp-flood\n"
     "  softirq lab udp-flood --policy inline,ksoftirqd --receivers 4 --csv flood.csv\n"
     "  softirq lab udp-flood --rate sweep\n"
-    "  softirq lab udp-flood --world sim\n"
+    "  softirq lab udp-flood --world sim --setup '1 receiver SCHED_OTHER' --set machine.hz=250\n"
+    "  softirq lab tcp-rr --policy restart10,time2ms\n"
+    "  softirq lab ./mine.yaml --seeds 3\n"
     "  softirq lab udp-flood --nic packet --rate 1k,100k,1M\n";
 
-static int list(void)
+static bool runs_live(const char *name)
 {
-    puts("experiments:");
     for (unsigned i = 0; sirq_experiments[i]; i++) {
-        const struct sirq_experiment *experiment = sirq_experiments[i];
-
-        printf("  %-12s%s; worlds:", experiment->name, experiment->summary);
-        for (unsigned w = 0; experiment->worlds[w]; w++)
-            printf(" %s", experiment->worlds[w]->name);
-        putchar('\n');
+        if (strcmp(sirq_experiments[i]->name, name) == 0)
+            return true;
     }
-    puts("policies:");
-    for (unsigned i = 0; sirq_policies[i]; i++)
-        printf("  %-12s%s\n", sirq_policies[i]->name, sirq_policies[i]->origin);
-    return SIRQ_EXIT_OK;
+    return false;
+}
+
+static int list_experiment(const char *name, struct sirq_error *err)
+{
+    struct sirq_spec_text text;
+    struct sirq_spec *spec;
+    int rc = sirq_spec_read(&text, name, err);
+
+    if (rc)
+        return rc;
+    rc = sirq_spec_parse(&spec, &text, UINT32_MAX, NULL, 0, err);
+    sirq_spec_text_free(&text);
+    if (rc)
+        return rc;
+    printf("  %-12s%s; worlds:%s sim\n", name, spec->summary ? spec->summary : "",
+           runs_live(name) ? " live" : "");
+    sirq_spec_free(spec);
+    return 0;
 }
 
 static int complain(const struct sirq_error *err)
 {
     fprintf(stderr, "softirq lab: %s\n", err->text);
     return SIRQ_EXIT_USAGE;
+}
+
+static int list(void)
+{
+    struct sirq_error err = {""};
+
+    puts("experiments:");
+    for (const char *const *name = sirq_spec_shipped(); *name; name++) {
+        if (list_experiment(*name, &err))
+            return complain(&err);
+    }
+    puts("policies:");
+    for (unsigned i = 0; sirq_policies[i]; i++)
+        printf("  %-12s%s\n", sirq_policies[i]->name, sirq_policies[i]->origin);
+    return SIRQ_EXIT_OK;
 }
 
 static int set_cpu(struct sirq_lab_options *options, const char *text, struct sirq_error *err)
@@ -114,8 +160,9 @@ static int set_option(struct sirq_lab_options *options, int option, const char *
 {
     switch (option) {
     case OPT_MACHINE:
-        options->machine = text;
-        return 0;
+        return sirq_fail(err, EINVAL,
+                         "--machine: a file describes a whole experiment now: softirq lab FILE; "
+                         "single keys: --set KEY=VALUE");
     case OPT_POLICY:
         return sirq_lab_set_policies(options, text, err);
     case OPT_NIC:
@@ -138,24 +185,68 @@ static int set_option(struct sirq_lab_options *options, int option, const char *
         return set_cpu(options, text, err);
     case OPT_BATCH:
         return sirq_lab_set_number(&options->batch, "--batch", text, 1, SIRQ_LAB_BATCH, err);
+    case OPT_SET:
+        return sirq_lab_add_setting(options, text, err);
+    case OPT_SETUP:
+        return sirq_lab_add_setup(options, text, err);
+    case OPT_SEEDS:
+        return sirq_lab_set_number(&options->seeds, "--seeds", text, 1, SIRQ_SPEC_SEEDS, err);
+    case OPT_JOBS:
+        return sirq_lab_set_number(&options->jobs, "--jobs", text, 1, SIRQ_LAB_JOBS, err);
     default:
         return sirq_lab_set_seed(options, text, err);
     }
 }
 
+/* What a person gave, before it is known which world it is for. */
+struct given {
+    const char *target, *world;
+    uint64_t options; /* bit OPT_... - OPT_WORLD */
+};
+
+/* What to say in the simulated world instead of an option of the live one. */
+static const char *const instead[] = {
+    [OPT_NIC - OPT_LIVE] = "--set nics.NAME.ring=FRAMES and the like",
+    [OPT_DELIVERY - OPT_LIVE] = "--set costs_ns.irq=NS: an interrupt is one, and has its cost",
+    [OPT_RECEIVERS - OPT_LIVE] = "--set threads.NAME.count=N",
+    [OPT_BATCH - OPT_LIVE] = "--set threads.NAME.udp_receiver.batch=N",
+    [OPT_SIZE - OPT_LIVE] = "--set traffic.NAME.size=BYTES",
+    [OPT_CPU - OPT_LIVE] = "--set nics.NAME.cpus=N and --set threads.NAME.cpus=N",
+};
+
+static int check_world(const struct sirq_lab_options *options, const struct given *given,
+                       struct sirq_error *err)
+{
+    for (unsigned i = 0; longs[i].name; i++) {
+        int option = longs[i].val;
+
+        if (option < OPT_LIVE || !(given->options >> (option - OPT_WORLD) & 1))
+            continue;
+        if (option < OPT_SIM && !options->world)
+            return sirq_fail(err, EINVAL, "--%s: is of the live world; in the simulated one: %s",
+                             longs[i].name, instead[option - OPT_LIVE]);
+        if (option >= OPT_SIM && options->world)
+            return sirq_fail(err, EINVAL, "--%s: is of the simulated world; add --world sim",
+                             longs[i].name);
+    }
+    return 0;
+}
+
 /* Options and, among them, the experiment.  Its world depends on it, and so is looked at last. */
 static int parse(int argc, char **argv, struct sirq_lab_options *options, struct sirq_error *err)
 {
-    const char *world = NULL;
+    struct given given = {0};
     int option, rc = 0;
 
     opterr = 0;
     optind = 1;
     while (!rc && (option = getopt_long(argc, argv, "-:h", longs, NULL)) != -1) {
-        if (option == 1)
-            rc = options->experiment == NULL
-                     ? sirq_lab_set_experiment(options, optarg, err)
-                     : sirq_fail(err, EINVAL, "one experiment at a time: '%.40s'", optarg);
+        if (option >= OPT_WORLD)
+            given.options |= UINT64_C(1) << (option - OPT_WORLD);
+        if (option == 1 && given.target)
+            rc = sirq_fail(err, EINVAL, "one experiment at a time: '%.40s'", optarg);
+        else if (option == 1)
+            given.target = optarg;
         else if (option == ':')
             rc = sirq_fail(err, EINVAL, "%.40s needs a value; see softirq lab --help",
                            argv[optind - 1]);
@@ -165,15 +256,16 @@ static int parse(int argc, char **argv, struct sirq_lab_options *options, struct
                            "softirq lab --help",
                            argv[optind - 1]);
         else if (option == OPT_WORLD)
-            world = optarg;
+            given.world = optarg;
         else
             rc = set_option(options, option, optarg, err);
     }
     if (!rc && optind < argc) /* after "--" */
         rc = sirq_fail(err, EINVAL, "what is '%.40s' for? see softirq lab --help", argv[optind]);
-    if (!rc && world && options->experiment)
-        rc = sirq_lab_set_world(options, world, err);
-    return rc;
+    if (rc || !given.target)
+        return rc;
+    rc = sirq_lab_set_target(options, given.target, given.world, err);
+    return rc ? rc : check_world(options, &given, err);
 }
 
 static bool asks_for(int argc, char **argv, const char *what)
@@ -213,10 +305,10 @@ static int lab(int argc, char **argv)
     sirq_lab_defaults(&options);
     if (parse(argc, argv, &options, &err))
         return complain(&err);
-    if (!options.experiment) {
-        fprintf(stderr, "softirq lab: which experiment? valid:");
-        for (unsigned i = 0; sirq_experiments[i]; i++)
-            fprintf(stderr, "%s %s", i ? "," : "", sirq_experiments[i]->name);
+    if (!options.target) {
+        fprintf(stderr, "softirq lab: which experiment? a file, or one of:");
+        for (const char *const *name = sirq_spec_shipped(); *name; name++)
+            fprintf(stderr, " %s", *name);
         fputs(" (see softirq lab --help)\n", stderr);
         return SIRQ_EXIT_USAGE;
     }

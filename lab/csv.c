@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * experiment,setup,world,policy,metric,unit,value,published,seed - one figure a line.
- *
  * Whoever reads the file never sees half of it: it is written beside its place and renamed.
  * Between check and write no temporary file exists, so that a run that is killed leaves
  * nothing behind.
  */
-#include "result.h"
+#include "csv.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -71,32 +69,35 @@ static void put_text(FILE *out, const char *text)
     fputc('"', out);
 }
 
-static void put_metric(FILE *out, const struct sirq_results *results, const struct sirq_row *row,
-                       const struct sirq_metric *metric)
+double sirq_csv_error(const struct sirq_spec_figure *published, double value)
 {
-    char setup[sizeof(row->setup) + 32];
-    double published;
-
-    fprintf(out, "%s,", results->experiment);
-    snprintf(setup, sizeof(setup), "%s", row->setup);
-    if (row->wanted_rate > 0)
-        snprintf(setup, sizeof(setup), "%s %.0f/s", row->setup, row->wanted_rate);
-    put_text(out, setup);
-    fprintf(out, ",%s,%s,%s,%s,%.10g,", results->world, row->policy, metric->name, metric->unit,
-            metric->value);
-    if (row->comparable &&
-        sirq_published(results->experiment, row->setup, row->policy, metric->name, &published))
-        fprintf(out, "%.10g", published);
-    fprintf(out, ",%llu\n", results->seed);
+    if (published->value == 0)
+        return value == 0 ? 0 : __builtin_inf();
+    return 100 * (value / published->value - 1);
 }
 
-static void put_results(FILE *out, const struct sirq_results *results)
+void sirq_csv_put(FILE *out, const struct sirq_csv_line *line)
 {
-    fputs("experiment,setup,world,policy,metric,unit,value,published,seed\n", out);
-    for (unsigned r = 0; r < results->nrows; r++) {
-        for (unsigned m = 0; m < results->rows[r]->nmetrics; m++)
-            put_metric(out, results, results->rows[r], &results->rows[r]->metric[m]);
+    const char *const text[] = {line->experiment, line->setup,  line->world,
+                                line->policy,     line->metric, line->unit};
+    const struct sirq_spec_figure *published = line->published;
+
+    for (unsigned i = 0; i < sizeof(text) / sizeof(text[0]); i++) {
+        put_text(out, text[i]);
+        fputc(',', out);
     }
+    fprintf(out, "%.10g,", line->value);
+    if (line->spread)
+        fprintf(out, "%.10g,%.10g,", line->least, line->most);
+    else
+        fputs(",,", out);
+    if (published != NULL)
+        fprintf(out, "%.10g,%s,%.4g,", published->value,
+                published->role == SIRQ_SPEC_BASELINE ? "baseline" : "predict",
+                sirq_csv_error(published, line->value));
+    else
+        fputs(",,,", out);
+    fprintf(out, "%llu\n", line->seed);
 }
 
 /* mkstemp's file is for its owner alone; this one is as open as the umask lets it be. */
@@ -108,7 +109,8 @@ static void set_mode(int fd)
     (void)!fchmod(fd, 0666 & ~mask);
 }
 
-int sirq_csv_write(const char *path, const struct sirq_results *results, struct sirq_error *err)
+int sirq_csv_write(const char *path, void (*put)(FILE *out, const void *arg), const void *arg,
+                   struct sirq_error *err)
 {
     char *name;
     int fd = temporary(path, &name, err), code = 0;
@@ -122,7 +124,10 @@ int sirq_csv_write(const char *path, const struct sirq_results *results, struct 
         code = errno;
         close(fd);
     } else {
-        put_results(out, results);
+        fputs("experiment,setup,world,policy,metric,unit,value,least,most,published,role,"
+              "error,seed\n",
+              out);
+        put(out, arg);
         if (fflush(out) || ferror(out) || fsync(fd))
             code = errno;
         if (fclose(out) && !code)

@@ -1,25 +1,56 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of experiments, and what every run has around it. */
+/* The table of experiments that can run live, and what every run has around it. */
 #include "experiment.h"
 
 #include <errno.h>
 
-const struct sirq_experiment *const sirq_experiments[] = {&sirq_udp_flood, &sirq_tcp_rr, NULL};
+#include "csv.h"
+#include "world/sim/run.h"
+
+const struct sirq_experiment *const sirq_experiments[] = {&sirq_udp_flood, NULL};
+
+/* Offered load of a sweep, in tenths of what one CPU can carry. */
+const unsigned sirq_lab_sweep[SIRQ_LAB_SWEEP] = {1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100};
+
+static int run_live(const struct sirq_lab_options *options, struct sirq_error *err)
+{
+    struct sirq_spec_text text;
+    struct sirq_spec_figures published;
+    struct sirq_spec *spec;
+    int rc = sirq_spec_read(&text, options->target, err);
+
+    if (rc)
+        return rc;
+    rc = sirq_spec_parse(&spec, &text, UINT32_MAX, NULL, 0, err);
+    if (!rc) {
+        rc = sirq_spec_figures(&published, spec, &text, err);
+        if (!rc) {
+            struct sirq_results results = {.experiment = spec->name,
+                                           .world = options->world->name,
+                                           .spec = spec,
+                                           .published = &published,
+                                           .seed = options->seed};
+
+            rc = options->experiment->run(options, &results, err);
+            if (!rc && options->csv)
+                rc = sirq_csv_write(options->csv, sirq_results_put, &results, err);
+            sirq_results_free(&results);
+            sirq_spec_figures_free(&published);
+        }
+        sirq_spec_free(spec);
+    }
+    sirq_spec_text_free(&text);
+    return rc;
+}
 
 int sirq_lab_run(const struct sirq_lab_options *options, struct sirq_error *err)
 {
-    struct sirq_results results = {.experiment = options->experiment->csv_name,
-                                   .world = options->world->name,
-                                   .seed = options->seed};
     int rc = options->csv ? sirq_csv_check(options->csv, err) : 0;
 
     if (rc)
         return rc;
     sirq_lab_signals_take();
-    rc = options->experiment->run(options, &results, err);
-    if (!rc && options->csv)
-        rc = sirq_csv_write(options->csv, &results, err);
+    rc = options->world ? run_live(options, err) : sirq_sim_lab_run(options, err);
     sirq_lab_signals_restore();
-    sirq_results_free(&results);
     return rc;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Experiments, the worlds that can host them, and what a person may choose.  A new
- * experiment or world is one more entry in the tables of experiment.c.
+ * Experiments and what a person may choose.  Every experiment is a file that the simulated
+ * world can run; those that can also run live have an entry in the table of experiment.c.
  */
 #ifndef SIRQ_LAB_EXPERIMENT_H
 #define SIRQ_LAB_EXPERIMENT_H
@@ -10,6 +10,7 @@
 
 #include "progress.h"
 #include "result.h"
+#include "spec/spec.h"
 
 #define SIRQ_LAB_POLICIES 32u
 #define SIRQ_LAB_RATES 32u
@@ -18,16 +19,20 @@
 #define SIRQ_LAB_SIZE_MIN 64u
 #define SIRQ_LAB_SIZE_MAX 1514u
 #define SIRQ_LAB_RATE_LIMIT UINT64_C(100000000) /* packets/s; more than any Ethernet */
+#define SIRQ_LAB_SWEEP 11u
+#define SIRQ_LAB_JOBS 256u
 #define SIRQ_LAB_LATENCY_RATE 10000.0           /* up to this rate latency means something */
 
 enum sirq_lab_nic { SIRQ_LAB_SHM, SIRQ_LAB_PACKET, SIRQ_LAB_NICS };
 enum sirq_lab_rates { SIRQ_LAB_RATE_MAX, SIRQ_LAB_RATE_LIST, SIRQ_LAB_RATE_SWEEP };
 
 struct sirq_lab_options {
-    const struct sirq_experiment *experiment;
-    const struct sirq_world *world;
+    const char *target;                       /* a shipped experiment's name, or a file's path */
+    const struct sirq_experiment *experiment; /* live, by that name; null: there is none */
+    const struct sirq_world *world;           /* null: the simulated one */
     const struct sirq_policy *policy[SIRQ_LAB_POLICIES];
     unsigned npolicies;
+    bool policies_given; /* else what the file says goes first */
     enum sirq_lab_nic nic;
     enum sirq_delivery delivery;
     enum sirq_lab_rates rates;
@@ -37,9 +42,16 @@ struct sirq_lab_options {
     int cpu;        /* the flooded CPU, -1: chosen */
     double seconds; /* measured per row, 0: the experiment's default */
     uint64_t seed;
-    const char *csv;     /* null: none */
-    const char *machine; /* sim: file that describes it, null: the experiment's own */
+    const char *csv; /* null: none */
+    /* sim: */
+    const char *set[SIRQ_SPEC_SETTINGS], *setup[SIRQ_SPEC_SETUPS];
+    unsigned nsets, nsetups; /* no setups: all */
+    unsigned seeds;          /* 0: as the file says */
+    unsigned jobs;           /* threads that run worlds */
 };
+
+/* Offered load of a sweep, in tenths of what one CPU can carry. */
+extern const unsigned sirq_lab_sweep[SIRQ_LAB_SWEEP];
 
 /* One run of udp-flood. */
 struct sirq_flood {
@@ -83,10 +95,7 @@ struct sirq_world {
 };
 
 struct sirq_experiment {
-    const char *name;     /* on the command line: udp-flood */
-    const char *csv_name; /* as published: udp_flood */
-    const char *summary;
-    const struct sirq_world *const *worlds; /* that can host it, null-terminated */
+    const char *name; /* of the shipped file: udp-flood */
 
     /* Fill results and print them.  0, -EINTR (partial) or -errno with err filled. */
     int (*run)(const struct sirq_lab_options *options, struct sirq_results *results,
@@ -94,15 +103,18 @@ struct sirq_experiment {
 };
 
 extern const struct sirq_experiment *const sirq_experiments[]; /* null-terminated */
-extern const struct sirq_experiment sirq_udp_flood, sirq_tcp_rr;
-extern const struct sirq_world sirq_world_live, sirq_world_sim;
+extern const struct sirq_experiment sirq_udp_flood;
+extern const struct sirq_world sirq_world_live;
 
 /* ---- options: each names the argument and the remedy; 0 or -EINVAL ------------------ */
 
 void sirq_lab_defaults(struct sirq_lab_options *options);
-int sirq_lab_set_experiment(struct sirq_lab_options *options, const char *text,
-                            struct sirq_error *err);
-int sirq_lab_set_world(struct sirq_lab_options *options, const char *text, struct sirq_error *err);
+/* The experiment's name or file; `world`: null, "live" or "sim". */
+int sirq_lab_set_target(struct sirq_lab_options *options, const char *text, const char *world,
+                        struct sirq_error *err);
+int sirq_lab_add_setting(struct sirq_lab_options *options, const char *text,
+                         struct sirq_error *err);
+int sirq_lab_add_setup(struct sirq_lab_options *options, const char *text, struct sirq_error *err);
 int sirq_lab_set_policies(struct sirq_lab_options *options, const char *text,
                           struct sirq_error *err);
 int sirq_lab_set_nic(struct sirq_lab_options *options, const char *text, struct sirq_error *err);

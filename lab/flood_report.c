@@ -112,8 +112,8 @@ static void put_row(struct sirq_lab_table *table, const struct sirq_results *res
                     const struct sirq_row *row, unsigned receivers)
 {
     const char *class = strchr(row->setup, ' ');
+    const struct sirq_spec_figure *published;
     char buf[16];
-    double published;
 
     if (sirq_lab_table_row(table))
         return;
@@ -130,9 +130,9 @@ static void put_row(struct sirq_lab_table *table, const struct sirq_results *res
     put_number(table, COL_LIMIT, row, "limit_share", 1);
     put_number(table, COL_P50, row, "latency_p50", 2);
     put_number(table, COL_P99, row, "latency_p99", 2);
-    if (row->comparable &&
-        sirq_published(results->experiment, row->setup, row->policy, "receiver_rate", &published))
-        sirq_lab_table_cell(table, COL_PUBLISHED, "%s", sirq_lab_table_si(buf, published));
+    published = sirq_results_published(results, row, "receiver_rate");
+    if (row->comparable && published != NULL)
+        sirq_lab_table_cell(table, COL_PUBLISHED, "%s", sirq_lab_table_si(buf, published->value));
 }
 
 /* Columns without a single cell say nothing: leave them out. */

@@ -4,6 +4,7 @@
  * anything is started, and said in one line: the argument, what is wrong, what would do.
  */
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,15 +13,23 @@
 
 #define TEXT 64
 
+static unsigned cpus(void)
+{
+    cpu_set_t set;
+    unsigned n = sched_getaffinity(0, sizeof(set), &set) ? 1 : (unsigned)CPU_COUNT(&set);
+
+    return n < SIRQ_LAB_JOBS ? n : SIRQ_LAB_JOBS;
+}
+
 void sirq_lab_defaults(struct sirq_lab_options *options)
 {
     memset(options, 0, sizeof(*options));
-    options->world = &sirq_world_live;
     options->receivers = 1;
     options->batch = 1;
     options->size = SIRQ_LAB_SIZE_MIN;
     options->cpu = -1;
     options->seed = 1;
+    options->jobs = cpus();
     for (unsigned i = 0; sirq_policies[i] && i < SIRQ_LAB_POLICIES; i++)
         options->policy[options->npolicies++] = sirq_policies[i];
 }
@@ -46,36 +55,56 @@ static int no_such(struct sirq_error *err, const char *what, const char *text,
     return sirq_fail(err, EINVAL, "%s: no such name: '%.40s'; valid: %s", what, text, list->text);
 }
 
-int sirq_lab_set_experiment(struct sirq_lab_options *options, const char *text,
-                            struct sirq_error *err)
+static int find_name(const char *const *names, unsigned n, const char *option, const char *text,
+                     struct sirq_error *err)
 {
     struct name_list list = {0};
 
-    for (unsigned i = 0; sirq_experiments[i]; i++) {
-        if (strcmp(sirq_experiments[i]->name, text) == 0) {
-            options->experiment = sirq_experiments[i];
-            options->world = sirq_experiments[i]->worlds[0];
-            return 0;
-        }
-        add_name(&list, sirq_experiments[i]->name);
+    for (unsigned i = 0; i < n; i++) {
+        if (strcmp(names[i], text) == 0)
+            return (int)i;
+        add_name(&list, names[i]);
     }
-    return no_such(err, "experiment", text, &list);
+    return no_such(err, option, text, &list);
 }
 
-/* Worlds depend on the experiment: set that first. */
-int sirq_lab_set_world(struct sirq_lab_options *options, const char *text, struct sirq_error *err)
+/* A name that has a live implementation runs there, if nothing else is asked for. */
+int sirq_lab_set_target(struct sirq_lab_options *options, const char *text, const char *world,
+                        struct sirq_error *err)
 {
-    const struct sirq_world *const *world = options->experiment->worlds;
-    struct name_list list = {0};
+    static const char *const names[] = {"live", "sim"};
+    int wanted = world != NULL ? find_name(names, 2, "--world", world, err) : 0;
 
-    for (; *world; world++) {
-        if (strcmp((*world)->name, text) == 0) {
-            options->world = *world;
-            return 0;
-        }
-        add_name(&list, (*world)->name);
+    if (wanted < 0)
+        return wanted;
+    options->target = text;
+    for (unsigned i = 0; sirq_experiments[i]; i++) {
+        if (strcmp(sirq_experiments[i]->name, text) == 0)
+            options->experiment = sirq_experiments[i];
     }
-    return no_such(err, "--world", text, &list);
+    if (options->experiment == NULL && world != NULL && wanted == 0)
+        return sirq_fail(err, EINVAL,
+                         "--world live: %.60s has no live implementation; leave it out, or give "
+                         "--world sim",
+                         text);
+    options->world = options->experiment != NULL && wanted == 0 ? &sirq_world_live : NULL;
+    return 0;
+}
+
+int sirq_lab_add_setting(struct sirq_lab_options *options, const char *text, struct sirq_error *err)
+{
+    if (options->nsets == SIRQ_SPEC_SETTINGS)
+        return sirq_fail(err, EINVAL, "--set: more than %u times; give fewer", SIRQ_SPEC_SETTINGS);
+    options->set[options->nsets++] = text;
+    return 0;
+}
+
+int sirq_lab_add_setup(struct sirq_lab_options *options, const char *text, struct sirq_error *err)
+{
+    if (options->nsetups == SIRQ_SPEC_SETUPS)
+        return sirq_fail(err, EINVAL, "--setup: more than %u times; give fewer", SIRQ_SPEC_SETUPS);
+    options->setup[options->nsetups++] = text;
+    return 0;
 }
 
 static int add_policy(struct sirq_lab_options *options, const char *name, struct sirq_error *err)
@@ -105,6 +134,7 @@ int sirq_lab_set_policies(struct sirq_lab_options *options, const char *text,
     int more, rc;
 
     options->npolicies = 0;
+    options->policies_given = true;
     if (strcmp(text, "all") == 0) {
         for (unsigned i = 0; sirq_policies[i] && i < SIRQ_LAB_POLICIES; i++)
             options->policy[options->npolicies++] = sirq_policies[i];
@@ -118,19 +148,6 @@ int sirq_lab_set_policies(struct sirq_lab_options *options, const char *text,
     if (more < 0)
         return add_policy(options, *text ? text : "", err);
     return 0;
-}
-
-static int find_name(const char *const *names, unsigned n, const char *option, const char *text,
-                     struct sirq_error *err)
-{
-    struct name_list list = {0};
-
-    for (unsigned i = 0; i < n; i++) {
-        if (strcmp(names[i], text) == 0)
-            return (int)i;
-        add_name(&list, names[i]);
-    }
-    return no_such(err, option, text, &list);
 }
 
 int sirq_lab_set_nic(struct sirq_lab_options *options, const char *text, struct sirq_error *err)

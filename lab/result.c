@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "csv.h"
+
 struct sirq_row *sirq_results_row(struct sirq_results *results)
 {
     struct sirq_row *row;
@@ -71,4 +73,47 @@ bool sirq_row_get(const struct sirq_row *row, const char *name, double *value)
         }
     }
     return false;
+}
+
+const struct sirq_spec_figure *sirq_results_published(const struct sirq_results *results,
+                                                      const struct sirq_row *row,
+                                                      const char *metric)
+{
+    for (uint32_t i = 0; results->spec != NULL && i < results->spec->n_setups; i++) {
+        if (strcmp(results->spec->setups[i].name, row->setup) == 0)
+            return sirq_spec_figure(results->published, results->spec, i, row->policy, metric);
+    }
+    return NULL;
+}
+
+static void put_metric(FILE *out, const struct sirq_results *results, const struct sirq_row *row,
+                       const struct sirq_metric *metric)
+{
+    char setup[sizeof(row->setup) + 32];
+    const struct sirq_csv_line line = {
+        .experiment = results->experiment,
+        .setup = setup,
+        .world = results->world,
+        .policy = row->policy,
+        .metric = metric->name,
+        .unit = metric->unit,
+        .value = metric->value,
+        .published = row->comparable ? sirq_results_published(results, row, metric->name) : NULL,
+        .seed = results->seed,
+    };
+
+    snprintf(setup, sizeof(setup), "%s", row->setup);
+    if (row->wanted_rate > 0)
+        snprintf(setup, sizeof(setup), "%s %.0f/s", row->setup, row->wanted_rate);
+    sirq_csv_put(out, &line);
+}
+
+void sirq_results_put(FILE *out, const void *arg)
+{
+    const struct sirq_results *results = arg;
+
+    for (unsigned r = 0; r < results->nrows; r++) {
+        for (unsigned m = 0; m < results->rows[r]->nmetrics; m++)
+            put_metric(out, results, results->rows[r], &results->rows[r]->metric[m]);
+    }
 }

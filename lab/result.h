@@ -8,8 +8,9 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
-#include <sirq/driver.h>
+#include "spec/figures.h"
 
 #define SIRQ_ROW_METRICS 320
 #define SIRQ_ROW_NOTES 4
@@ -35,6 +36,8 @@ struct sirq_row {
 struct sirq_results {
     const char *experiment; /* as in the CSV files: udp_flood */
     const char *world;
+    const struct sirq_spec *spec; /* of the file by the experiment's name */
+    const struct sirq_spec_figures *published;
     unsigned long long seed;
     unsigned nrows, capacity;
     struct sirq_row **rows;
@@ -54,18 +57,13 @@ void sirq_row_note(struct sirq_row *row, const char *fmt, ...)
 /* The figure called `name`: true and *value, or false. */
 bool sirq_row_get(const struct sirq_row *row, const char *name, double *value);
 
-/*
- * The file for results, one figure a line.  A setup under a rate that was asked for has
- * that in its name, "1 receiver SCHED_OTHER 1000/s", so that no two lines of a run say the
- * same; without, the name is as published.  `path` is only replaced when all is there.  check before the run
- * leaves nothing behind, and gives 0 or -EINVAL; write makes a temporary file beside it and
- * renames, and gives 0 or -errno.  err filled.
- */
-int sirq_csv_check(const char *path, struct sirq_error *err);
-int sirq_csv_write(const char *path, const struct sirq_results *results, struct sirq_error *err);
+/* What was published of the row, or null. */
+const struct sirq_spec_figure *sirq_results_published(const struct sirq_results *results,
+                                                      const struct sirq_row *row,
+                                                      const char *metric);
 
-/* A figure published for this experiment, setup, policy and metric: true and *value. */
-bool sirq_published(const char *experiment, const char *setup, const char *policy,
-                    const char *metric, double *value);
+/* Their lines in the file for results; `arg` is a struct sirq_results.  A setup under a rate
+ * that was asked for has that in its name, so that no two lines of a run say the same. */
+void sirq_results_put(FILE *out, const void *arg);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * udp-flood: packets flood one CPU; what does the thread receive that should consume them?
+ * udp-flood, live: packets flood one CPU; what does the thread receive that should consume them?
  *
  * Published by J. D. Brouer and E. Dumazet on netdev, August 2016 (lab/published,
  * source 000).  Every policy is run with receivers under SCHED_OTHER and SCHED_RR 20, and
@@ -19,15 +19,9 @@
 #define SWEEP_SECONDS 1.0
 #define ROW_OVERHEAD_NS 400000000u /* start, warm-up, drain; a first guess for the progress line */
 
-/* Offered load of a sweep, in tenths of the one-CPU limit. */
-static const unsigned sweep[] = {1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100};
-#define NSWEEP (sizeof(sweep) / sizeof(sweep[0]))
-
-static const struct sirq_world *const worlds[] = {&sirq_world_live, &sirq_world_sim, NULL};
-
 static unsigned count_rates(const struct sirq_lab_options *options)
 {
-    return options->rates == SIRQ_LAB_RATE_SWEEP  ? (unsigned)NSWEEP
+    return options->rates == SIRQ_LAB_RATE_SWEEP  ? SIRQ_LAB_SWEEP
            : options->rates == SIRQ_LAB_RATE_LIST ? options->nrates
                                                   : 1;
 }
@@ -35,7 +29,7 @@ static unsigned count_rates(const struct sirq_lab_options *options)
 static double nth_rate(const struct sirq_flood_run *run, unsigned n)
 {
     if (run->options->rates == SIRQ_LAB_RATE_SWEEP) {
-        double rate = sweep[n] * run->limit.rate / 10;
+        double rate = sirq_lab_sweep[n] * run->limit.rate / 10;
 
         return rate < 1 ? 1 : (double)(uint64_t)rate;
     }
@@ -177,8 +171,5 @@ static int udp_flood_run(const struct sirq_lab_options *options, struct sirq_res
 
 const struct sirq_experiment sirq_udp_flood = {
     .name = "udp-flood",
-    .csv_name = "udp_flood",
-    .summary = "packets flood one CPU: what is left for the thread that receives them?",
-    .worlds = worlds,
     .run = udp_flood_run,
 };

@@ -12,8 +12,8 @@
 /* One setup, at the file's rates or at one that was asked for. */
 struct sirq_sim_variant {
     char *name;        /* as in results: "1 receiver SCHED_RR 20 1000/s" */
-    const char *setup; /* as published; of the experiment's text */
-    uint64_t rate;     /* asked for, packets/s; 0: the file's */
+    uint32_t setup; /* number in the spec */
+    uint64_t rate;  /* asked for, packets/s; 0: the file's */
     struct sirq_spec *spec;
     struct sirq_sim_plan plan;
 };

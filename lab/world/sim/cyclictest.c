@@ -28,7 +28,6 @@ static void cycle(struct sirq_sim_thread *thread)
 
 const struct sirq_sim_kind sirq_kind_cyclictest = {
     .name = "cyclictest",
-    .whats = SIRQ_SIM_WHAT(WAKEUP),
     .settings = settings,
     .main = cycle,
 };

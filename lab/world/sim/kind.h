@@ -11,9 +11,6 @@
 struct sirq_sim_kind {
     const char *name;
 
-    /* The figures that only some kinds have, a bit per enum sirq_spec_what. */
-    uint32_t whats;
-
     /* Its settings in `spec`, or null when the threads are of another kind. */
     const void *(*settings)(const struct sirq_spec_threads *spec);
 
@@ -33,8 +30,6 @@ struct sirq_sim_kind {
     /* What open made.  May be null; also called when open failed or was not called. */
     void (*close)(struct sirq_sim_thread *thread);
 };
-
-#define SIRQ_SIM_WHAT(what) (UINT32_C(1) << SIRQ_SPEC_##what)
 
 /* The kind of these threads; null: none of the table's. */
 const struct sirq_sim_kind *sirq_sim_kind_of(const struct sirq_spec_threads *spec);

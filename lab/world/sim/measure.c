@@ -262,21 +262,32 @@ double sirq_sim_dist_figure(const struct sirq_sim_figure *figure, const struct s
     }
 }
 
-static double value_of(const struct world *world, const struct sirq_sim_figure *figure,
-                       const struct sirq_sim_outcome *out)
+static double scalar(const struct world *world, const struct sirq_sim_target *target)
 {
-    if (figure->dist != UINT32_MAX)
-        return sirq_sim_dist_figure(figure, &out->dists[figure->dist]);
-    switch (figure->target.of) {
+    switch (target->of) {
     case SIRQ_SIM_THREADS:
-        return of_threads(world, &figure->target);
+        return of_threads(world, target);
     case SIRQ_SIM_NIC:
-        return of_nic(world, &figure->target);
+        return of_nic(world, target);
     case SIRQ_SIM_CPU:
-        return of_cpus(world, &figure->target);
+        return of_cpus(world, target);
     default:
         return __builtin_nan("");
     }
+}
+
+/* A rate may be wanted as a time: how long each takes. */
+static double value_of(const struct world *world, const struct sirq_sim_figure *figure,
+                       const struct sirq_sim_outcome *out)
+{
+    double value;
+
+    if (figure->dist != UINT32_MAX)
+        return sirq_sim_dist_figure(figure, &out->dists[figure->dist]);
+    value = scalar(world, &figure->target);
+    if (figure->per_ns > 0)
+        return value > 0 ? 1e9 / value / figure->per_ns : __builtin_nan("");
+    return value;
 }
 
 /* ---- one world ------------------------------------------------------------------------------ */

@@ -1,27 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 #include "plan.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "kind.h"
-#include "parse.h"
 
 static const struct {
-    const char *name, *of, *unit;
+    const char *unit;
     bool dist;
 } whats[] = {
-#define WHAT_ENTRY(sym, name, of, dist, unit, text) [SIRQ_SPEC_##sym] = {name, of, unit, dist},
+#define WHAT_ENTRY(sym, name, of, dist, unit, text) [SIRQ_SPEC_##sym] = {unit, dist},
     SIRQ_SPEC_WHATS(WHAT_ENTRY)
 #undef WHAT_ENTRY
 };
-
-/* Every thread has these, whatever it does. */
-#define OF_ANY                                                                       \
-    (SIRQ_SIM_WHAT(RATE) | SIRQ_SIM_WHAT(CPU) | SIRQ_SIM_WHAT(OWN_CPU) |             \
-     SIRQ_SIM_WHAT(FAIRNESS) | SIRQ_SIM_WHAT(CPU_FAIRNESS))
 
 /* ns of a unit of time, 0: it is none. */
 static double ns_of(const char *unit)
@@ -38,20 +33,16 @@ static double ns_of(const char *unit)
     return 0;
 }
 
-static int find_cpu(const struct sirq_spec *spec, const char *of, struct sirq_sim_target *target)
+/* "cpus" or "cpu3": the loader has made sure. */
+static void find_cpu(const struct sirq_spec *spec, const char *of, struct sirq_sim_target *target)
 {
-    uint64_t cpu;
-
     target->of = SIRQ_SIM_CPU;
     target->n = spec->machine.cpus;
     if (strcmp(of, "cpus") == 0)
-        return 0;
-    if (strncmp(of, "cpu", 3) != 0 ||
-        sirq_lab_parse_count(of + 3, 0, (uint64_t)spec->machine.cpus - 1, &cpu) != 0)
-        return -ENOENT;
-    target->first = (uint32_t)cpu;
+        return;
+    target->first = (uint32_t)strtoul(of + strlen("cpu"), NULL, 10);
     target->n = 1;
-    return 0;
+    assert(strncmp(of, "cpu", 3) == 0 && target->first < spec->machine.cpus);
 }
 
 #define FIND(list, count, kind)                       \
@@ -59,51 +50,17 @@ static int find_cpu(const struct sirq_spec *spec, const char *of, struct sirq_si
         if (strcmp((list)[i].name, of) == 0) {        \
             target->of = (kind);                      \
             target->first = i;                        \
-            return 0;                                 \
+            return;                                   \
         }                                             \
     }
 
-static int find_target(const struct sirq_spec *spec, const char *of,
-                       struct sirq_sim_target *target)
+static void find_target(const struct sirq_spec *spec, const char *of,
+                        struct sirq_sim_target *target)
 {
     FIND(spec->threads, spec->n_threads, SIRQ_SIM_THREADS)
     FIND(spec->nics, spec->n_nics, SIRQ_SIM_NIC)
     FIND(spec->disks, spec->n_disks, SIRQ_SIM_DISK)
-    return find_cpu(spec, of, target);
-}
-
-static int complain(const struct sirq_spec_measure *measure, const char *what,
-                    struct sirq_error *err)
-{
-    return sirq_fail(err, EINVAL, "measure: %.60s: %s", measure->name, what);
-}
-
-/* Does what is asked for exist there? */
-static int check(const struct sirq_spec *spec, const struct sirq_spec_measure *measure,
-                 const struct sirq_sim_target *target, struct sirq_error *err)
-{
-    static const char letter[] = {'t', 'n', 'd', 'c'};
-    const char *name = whats[measure->what].name;
-
-    if (strchr(whats[measure->what].of, letter[target->of]) == NULL)
-        return sirq_fail(err, EINVAL, "measure: %.60s: '%.40s' has no %s", measure->name,
-                         measure->of, name);
-    if (target->of == SIRQ_SIM_THREADS) {
-        const struct sirq_sim_kind *kind = sirq_sim_kind_of(&spec->threads[target->first]);
-
-        if (kind == NULL || !((kind->whats | OF_ANY) >> measure->what & 1))
-            return sirq_fail(err, EINVAL, "measure: %.60s: threads that are %ss have no %s",
-                             measure->name, kind != NULL ? kind->name : "nothing", name);
-    } else if (measure->each) {
-        return complain(measure, "each: of threads only", err);
-    }
-    if (whats[measure->what].dist && measure->stat == SIRQ_SPEC_NO_STAT)
-        return complain(measure, "stat: is needed, this is a distribution", err);
-    if (!whats[measure->what].dist && measure->stat != SIRQ_SPEC_NO_STAT)
-        return complain(measure, "stat: only of a distribution", err);
-    if (measure->unit != NULL && ns_of(whats[measure->what].unit) != 0 && ns_of(measure->unit) == 0)
-        return complain(measure, "unit: give ns, us, ms or s", err);
-    return 0;
+    find_cpu(spec, of, target);
 }
 
 static int name_figure(struct sirq_sim_figure *figure, const char *name)
@@ -153,6 +110,8 @@ static int add(struct sirq_sim_plan *plan, const struct sirq_spec_measure *measu
     };
     if (ns_of(unit) != 0)
         figure->scale = ns_of(figure->unit);
+    if (strcmp(unit, "/s") == 0)
+        figure->per_ns = ns_of(figure->unit);
     if (whats[measure->what].dist)
         figure->dist = share_dist(plan, target);
     return name_figure(figure, measure->name);
@@ -181,14 +140,7 @@ static int add_measure(struct sirq_sim_plan *plan, const struct sirq_spec *spec,
     uint32_t n = 1;
     int rc;
 
-    if (find_target(spec, measure->of, &target) != 0)
-        return sirq_fail(err, EINVAL,
-                         "measure: %.60s: of: '%.40s' is no threads, NIC or disk, nor cpus or cpu0 "
-                         "to cpu%u",
-                         measure->name, measure->of, spec->machine.cpus - 1);
-    rc = check(spec, measure, &target, err);
-    if (rc)
-        return rc;
+    find_target(spec, measure->of, &target);
     if (measure->each)
         n = sirq_sim_count(&spec->threads[target.first]);
     rc = make_room(plan, n);

@@ -25,6 +25,7 @@ struct sirq_sim_figure {
     char *name; /* owned */
     const char *unit;
     double scale;  /* a distribution's values of one unit: 1000 for us */
+    double per_ns; /* a rate that is wanted as a time: ns of one unit, else 0 */
     uint32_t dist; /* number in the plan, UINT32_MAX: a scalar */
 };
 
@@ -34,7 +35,8 @@ struct sirq_sim_plan {
     uint32_t n_figures, n_dists;
 };
 
-/* 0, or -EINVAL or -ENOMEM with err filled and nothing left behind.  `spec` outlives it. */
+/* `spec` is as the loader made it, checked, and outlives the plan.  0, or -ENOMEM with err
+ * filled and nothing left behind. */
 int sirq_sim_plan_make(struct sirq_sim_plan *plan, const struct sirq_spec *spec,
                        struct sirq_error *err);
 void sirq_sim_plan_free(struct sirq_sim_plan *plan);

@@ -137,7 +137,6 @@ static void client_main(struct sirq_sim_thread *thread)
 
 const struct sirq_sim_kind sirq_kind_rr_client = {
     .name = "rr_client",
-    .whats = SIRQ_SIM_WHAT(LATENCY) | SIRQ_SIM_WHAT(MBIT) | SIRQ_SIM_WHAT(DROPS),
     .settings = settings,
     .socket = socket_of,
     .open = open_client,

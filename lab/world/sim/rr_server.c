@@ -149,7 +149,6 @@ static void serve(struct sirq_sim_thread *thread)
 
 const struct sirq_sim_kind sirq_kind_rr_server = {
     .name = "rr_server",
-    .whats = SIRQ_SIM_WHAT(LATENCY) | SIRQ_SIM_WHAT(MBIT) | SIRQ_SIM_WHAT(DROPS),
     .settings = settings,
     .socket = socket_of,
     .open = open_server,

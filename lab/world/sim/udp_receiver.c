@@ -50,7 +50,6 @@ static void receive(struct sirq_sim_thread *thread)
 
 const struct sirq_sim_kind sirq_kind_udp_receiver = {
     .name = "udp_receiver",
-    .whats = SIRQ_SIM_WHAT(LATENCY) | SIRQ_SIM_WHAT(MBIT) | SIRQ_SIM_WHAT(DROPS),
     .settings = settings,
     .socket = socket_of,
     .main = receive,

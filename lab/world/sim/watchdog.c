@@ -38,7 +38,6 @@ static void watch(struct sirq_sim_thread *thread)
 
 const struct sirq_sim_kind sirq_kind_watchdog = {
     .name = "watchdog",
-    .whats = SIRQ_SIM_WHAT(WAKEUP) | SIRQ_SIM_WHAT(STALLS),
     .settings = settings,
     .open = open_watchdog,
     .main = watch,
