@@ -219,6 +219,20 @@ static void bad_input_gives_exit_2_and_names_the_argument(void **state)
         {"lab udp-flood --rate", {"--rate", "value"}},
         {"lab udp-flood --policy all,inline", {"'all' alone", "inline"}},
         {"lab udp-flood --bogus", {"--bogus", "--help"}},
+        {"lab tcp-rr --world live", {"no live implementation", "sim"}},
+        {"lab ./no-such.yaml", {"no-such.yaml", "cannot be read"}},
+        {"lab udp-flood --world sim --receivers 4", {"--receivers", "threads.NAME.count"}},
+        {"lab tcp-rr --nic packet", {"--nic", "nics.NAME"}},
+        {"lab udp-flood --world sim --cpu 1", {"--cpu", "threads.NAME.cpus"}},
+        {"lab udp-flood --seeds 3", {"--seeds", "--world sim"}},
+        {"lab udp-flood --set machine.hz=100", {"--set", "--world sim"}},
+        {"lab udp-flood --world sim --machine m.yaml", {"--machine", "softirq lab FILE"}},
+        {"lab tcp-rr --set machine.hertz=100", {"hertz", "hz"}},
+        {"lab tcp-rr --setup nope", {"nope", "200 antagonists HZ=1000"}},
+        {"lab tcp-rr --rate 1k", {"--rate", "traffic"}},
+        {"lab tcp-rr --seeds 0", {"--seeds", "1000"}},
+        {"lab tcp-rr --jobs 0", {"--jobs", "256"}},
+        {"lab tcp-rr --seeds 1000 --seconds 0.5", {"--seconds", "--seeds"}},
         {"lab udp-flood -- bogus", {"bogus", "--help"}},
     };
     static struct run run;
@@ -299,22 +313,22 @@ struct figure {
     double value;
 };
 
-/* Split a line of nine fields, none of them quoted. */
+/* Split a line of 13 fields, none of them quoted. */
 static void parse_line(char *line, struct figure *figure)
 {
-    char *field[10] = {NULL}, *rest = line, *end;
+    char *field[14] = {NULL}, *rest = line, *end;
     unsigned n = 0;
 
     line[strcspn(line, "\n")] = '\0';
-    while (n < 10 && (field[n] = strsep(&rest, ",")))
+    while (n < 14 && (field[n] = strsep(&rest, ",")))
         n++;
-    if (n != 9) {
+    if (n != 13) {
         fail_msg("%u fields in a line of the CSV file", n);
         return;
     }
     assert_string_equal(field[0], "udp_flood");
     assert_string_equal(field[2], "live");
-    assert_string_equal(field[8], "42");
+    assert_string_equal(field[12], "42");
     snprintf(figure->setup, sizeof(figure->setup), "%s", field[1]);
     snprintf(figure->policy, sizeof(figure->policy), "%s", field[3]);
     snprintf(figure->metric, sizeof(figure->metric), "%s", field[4]);
@@ -331,7 +345,8 @@ static unsigned read_csv(const char *path, struct figure *figures, unsigned most
 
     assert_non_null(file);
     assert_non_null(fgets(line, sizeof(line), file));
-    assert_string_equal(line, "experiment,setup,world,policy,metric,unit,value,published,seed\n");
+    assert_string_equal(line, "experiment,setup,world,policy,metric,unit,value,least,most,published,"
+                              "role,error,seed\n");
     while (n < most && fgets(line, sizeof(line), file))
         parse_line(line, &figures[n++]);
     fclose(file);

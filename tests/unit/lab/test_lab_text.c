@@ -13,6 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "csv.h"
+#include "dist.h"
 #include "experiment.h"
 #include "hist.h"
 #include "parse.h"
@@ -244,79 +246,130 @@ static void si_has_three_digits(void **state)
         assert_string_equal(sirq_lab_table_si(buf, cases[i].value), cases[i].text);
 }
 
-static void published_before_is_time2ms(void **state)
-{
-    double value = 0;
+/* Results as the live world has them, beside what was published of udp-flood. */
+struct shipped {
+    struct sirq_spec_text text;
+    struct sirq_spec *spec;
+    struct sirq_spec_figures published;
+    struct sirq_results results;
+};
 
-    (void)state;
-    assert_true(
-        sirq_published("udp_flood", "1 receiver SCHED_OTHER", "time2ms", "receiver_rate", &value));
-    assert_true(value == 2000);
-    assert_true(sirq_published("udp_flood", "1 receiver SCHED_RR 20", "ksoftirqd", "receiver_rate",
-                               &value));
-    assert_true(value == 1700000);
-    assert_false(
-        sirq_published("udp_flood", "1 receiver SCHED_OTHER", "inline", "receiver_rate", &value));
-    assert_false(sirq_published("udp_flood", "more receivers SCHED_OTHER", "ksoftirqd",
-                                "collective_rate_does_not_rise_with_receivers", &value));
+static void open_shipped(struct shipped *shipped)
+{
+    struct sirq_error err;
+
+    assert_int_equal(sirq_spec_read(&shipped->text, "udp-flood", &err), 0);
+    assert_int_equal(sirq_spec_parse(&shipped->spec, &shipped->text, UINT32_MAX, NULL, 0, &err), 0);
+    assert_int_equal(sirq_spec_figures(&shipped->published, shipped->spec, &shipped->text, &err),
+                     0);
+    shipped->results = (struct sirq_results){.experiment = "udp_flood",
+                                             .world = "live",
+                                             .spec = shipped->spec,
+                                             .published = &shipped->published,
+                                             .seed = 5};
+}
+
+static void close_shipped(struct shipped *shipped)
+{
+    sirq_results_free(&shipped->results);
+    sirq_spec_figures_free(&shipped->published);
+    sirq_spec_free(shipped->spec);
+    sirq_spec_text_free(&shipped->text);
+}
+
+/* The whole file that results make. */
+static void write_and_read(const struct sirq_results *results, char *text, size_t size)
+{
+    char path[] = "/tmp/sirq-csv-XXXXXX";
+    struct sirq_error err;
+    int fd = mkstemp(path);
+    size_t len;
+    FILE *file;
+
+    assert_true(fd >= 0);
+    close(fd);
+    assert_int_equal(sirq_csv_write(path, sirq_results_put, results, &err), 0);
+    file = fopen(path, "r");
+    assert_non_null(file);
+    len = fread(text, 1, size - 1, file);
+    text[len] = '\0';
+    fclose(file);
+    unlink(path);
 }
 
 static void csv_is_written_whole_with_published_figures(void **state)
 {
-    struct sirq_results results = {.experiment = "udp_flood", .world = "live", .seed = 5};
-    struct sirq_row *row = sirq_results_row(&results);
-    char path[] = "/tmp/sirq-csv-XXXXXX", text[512] = "";
-    struct sirq_error err;
-    FILE *file;
-    int fd = mkstemp(path);
+    struct shipped shipped;
+    struct sirq_row *row;
+    char text[512];
 
     (void)state;
-    assert_true(fd >= 0);
-    close(fd);
+    open_shipped(&shipped);
+    row = sirq_results_row(&shipped.results);
     snprintf(row->setup, sizeof(row->setup), "1 receiver SCHED_RR 20");
     row->policy = "ksoftirqd";
     row->comparable = true;
-    sirq_row_add(row, "packets/s", 1234567.5, "receiver_rate");
+    sirq_row_add(row, "packets/s", 1275000, "receiver_rate");
     sirq_row_add(row, "percent", 1, "receiver%u_own_cpu", 3);
-    assert_int_equal(sirq_csv_write(path, &results, &err), 0);
-    file = fopen(path, "r");
-    assert_non_null(file);
-    assert_true(fread(text, 1, sizeof(text) - 1, file) > 0);
-    fclose(file);
-    unlink(path);
-    assert_string_equal(
-        text, "experiment,setup,world,policy,metric,unit,value,published,seed\n"
-              "udp_flood,1 receiver SCHED_RR 20,live,ksoftirqd,receiver_rate,packets/s,1234567.5,"
-              "1700000,5\n"
-              "udp_flood,1 receiver SCHED_RR 20,live,ksoftirqd,receiver3_own_cpu,percent,1,,5\n");
-    sirq_results_free(&results);
+    write_and_read(&shipped.results, text, sizeof(text));
+    assert_string_equal(text,
+                        "experiment,setup,world,policy,metric,unit,value,least,most,published,role,"
+                        "error,seed\n"
+                        "udp_flood,1 receiver SCHED_RR 20,live,ksoftirqd,receiver_rate,packets/s,"
+                        "1275000,,,1700000,predict,-25,5\n"
+                        "udp_flood,1 receiver SCHED_RR 20,live,ksoftirqd,receiver3_own_cpu,percent,"
+                        "1,,,,,,5\n");
+    close_shipped(&shipped);
 }
 
 static void csv_names_the_rate_and_compares_floods_only(void **state)
 {
-    struct sirq_results results = {.experiment = "udp_flood", .world = "live"};
-    struct sirq_row *row = sirq_results_row(&results);
-    char path[] = "/tmp/sirq-csv-XXXXXX", text[512] = "";
-    struct sirq_error err;
-    FILE *file;
-    int fd = mkstemp(path);
+    struct shipped shipped;
+    struct sirq_row *row;
+    char text[512];
 
     (void)state;
-    assert_true(fd >= 0);
-    close(fd);
+    open_shipped(&shipped);
+    row = sirq_results_row(&shipped.results);
     snprintf(row->setup, sizeof(row->setup), "1 receiver SCHED_OTHER");
     row->policy = "ksoftirqd";
     row->wanted_rate = 1000;
     sirq_row_add(row, "packets/s", 1000, "receiver_rate");
-    assert_int_equal(sirq_csv_write(path, &results, &err), 0);
-    file = fopen(path, "r");
-    assert_non_null(file);
-    assert_true(fread(text, 1, sizeof(text) - 1, file) > 0);
-    fclose(file);
-    unlink(path);
+    write_and_read(&shipped.results, text, sizeof(text));
     assert_non_null(strstr(text, "udp_flood,1 receiver SCHED_OTHER 1000/s,live,ksoftirqd,"
-                                 "receiver_rate,packets/s,1000,,0\n"));
-    sirq_results_free(&results);
+                                 "receiver_rate,packets/s,1000,,,,,,5\n"));
+    close_shipped(&shipped);
+}
+
+static void published_error_is_relative_or_infinite(void **state)
+{
+    const struct sirq_spec_figure some = {.value = 50}, zero = {.value = 0};
+
+    (void)state;
+    assert_true(sirq_csv_error(&some, 60) > 19.999 && sirq_csv_error(&some, 60) < 20.001);
+    assert_true(sirq_csv_error(&some, 50) == 0);
+    assert_true(sirq_csv_error(&zero, 0) == 0);
+    assert_true(sirq_csv_error(&zero, 1) > 1e300);
+}
+
+static void dist_of_few_values_is_exact(void **state)
+{
+    static struct sirq_dist dist, other;
+
+    (void)state;
+    for (uint64_t value = 1; value <= 4; value++) /* far from zero: no cancellation */
+        sirq_dist_add(value % 2 ? &dist : &other, UINT64_C(1000000000000) + value);
+    sirq_dist_merge(&dist, &other);
+    assert_int_equal(dist.min, UINT64_C(1000000000001));
+    assert_int_equal(dist.max, UINT64_C(1000000000004));
+    assert_true(sirq_dist_mean(&dist) == 1000000000002.5);
+    assert_true(sirq_dist_stddev(&dist) * sirq_dist_stddev(&dist) > 1.2499 &&
+                sirq_dist_stddev(&dist) * sirq_dist_stddev(&dist) < 1.2501);
+    for (unsigned percent = 0; percent <= 100; percent++) {
+        double value = sirq_dist_quantile(&dist, percent / 100.0);
+
+        assert_true(value >= (double)dist.min && value <= (double)dist.max);
+    }
 }
 
 static void csv_path_that_cannot_be_written_is_refused(void **state)
@@ -345,7 +398,8 @@ int main(void)
         cmocka_unit_test(table_aligns_columns_without_trailing_blanks),
         cmocka_unit_test(table_too_wide_hides_the_lightest_and_says_so),
         cmocka_unit_test(si_has_three_digits),
-        cmocka_unit_test(published_before_is_time2ms),
+        cmocka_unit_test(published_error_is_relative_or_infinite),
+        cmocka_unit_test(dist_of_few_values_is_exact),
         cmocka_unit_test(csv_is_written_whole_with_published_figures),
         cmocka_unit_test(csv_names_the_rate_and_compares_floods_only),
         cmocka_unit_test(csv_path_that_cannot_be_written_is_refused),
