@@ -189,6 +189,22 @@ struct sirq_sim_cpu_stats {
 /* Time of softirqs by vector: struct sirq_cpu_stats of the core, vec[].time_ns. */
 void sirq_sim_cpu_stats(const struct sirq_sim *sim, unsigned cpu, struct sirq_sim_cpu_stats *out);
 
+/*
+ * Take a CPU away and give it back.  Any context.
+ *
+ * offline: it takes no more tasks at once, and leaves when its current one can be switched
+ * away and every CPU's bottom halves were free once: a softirq that does not end holds it.
+ * Tasks move; one that may run nowhere else may then run anywhere, for good, as on Linux.
+ * Core timers, interrupts of devices and lines move to another CPU and stay there.  What is
+ * pending, now or later (tasklets, NAPI instances), is run by its own ksoftirqd, on another
+ * CPU.  RT throttling begins anew.
+ * 0, -EINVAL (no such CPU, or it is away), -EBUSY (the last one, or another is leaving).
+ */
+int sirq_sim_cpu_offline(struct sirq_sim *sim, unsigned cpu, struct sirq_error *err);
+/* 0, -EINVAL (no such CPU, or it is here), -EBUSY (it has not left yet). */
+int sirq_sim_cpu_online(struct sirq_sim *sim, unsigned cpu, struct sirq_error *err);
+bool sirq_sim_cpu_is_online(const struct sirq_sim *sim, unsigned cpu); /* until it has left */
+
 /* ---- interrupts of your own devices --------------------------------------------------- */
 
 /* Deliver `irq` (handler and data filled) to `cpu`.  0, -EINVAL, -EBUSY, -ENOMEM. */

@@ -64,26 +64,18 @@ static struct sirq_vcpu *find_idle(const struct sirq_sim_task *task, unsigned fr
     return vcpu != NULL ? vcpu : find(task, from, (struct wanted){.mask = idle});
 }
 
-static struct sirq_vcpu *first_allowed(const struct sirq_sim_task *task)
-{
-    unsigned cpu = 0;
-
-    while (!sirq_task_allowed(task, cpu))
-        cpu++;
-    return &task->sim->vcpus[cpu];
-}
-
 /* As the policy sees it: which CPUs are in a long softirq, how many RT tasks each has. */
 static struct sirq_vcpu *ask_policy(const struct sirq_policy *policy,
-                                    const struct sirq_sim_task *task)
+                                    const struct sirq_sim_task *task, struct sirq_vcpu *prev)
 {
     struct sirq_sim *sim = task->sim;
     uint32_t busy[SIM_CPUS], rt[SIM_CPUS];
+    uint64_t allowed[SIM_CPUS / 64] = {0};
     struct sirq_task_view view = {
-        .cpu = task->vcpu->id,
+        .cpu = prev->id,
         .softirq_busy = busy,
         .rt_tasks = rt,
-        .allowed = task->allowed,
+        .allowed = allowed,
         .ncpus = sim->ncpus,
     };
     unsigned cpu;
@@ -91,9 +83,10 @@ static struct sirq_vcpu *ask_policy(const struct sirq_policy *policy,
     for (unsigned i = 0; i < sim->ncpus; i++) {
         busy[i] = sim->cpus[i].running || (sirq_pending(&sim->cpus[i]) & LONG_VECTORS) != 0;
         rt[i] = sim->cpus[i].rt_tasks;
+        allowed[i / 64] |= (uint64_t)sirq_task_allowed(task, i) << (i % 64);
     }
     cpu = policy->place(&view);
-    return cpu < sim->ncpus && sirq_task_allowed(task, cpu) ? &sim->vcpus[cpu] : task->vcpu;
+    return cpu < sim->ncpus && sirq_task_allowed(task, cpu) ? &sim->vcpus[cpu] : prev;
 }
 
 /* ---- real-time tasks ---------------------------------------------------------------- */
@@ -138,7 +131,7 @@ static struct sirq_vcpu *wake_rt(struct sirq_sim_task *task, struct sirq_vcpu *p
     struct sirq_vcpu *lower;
 
     if (policy->place != NULL)
-        return ask_policy(policy, task);
+        return ask_policy(policy, task, prev);
     if (rt_priority(prev) < task->priority)
         return prev;
     lower = find_lower(task, prev->id);
@@ -195,7 +188,7 @@ struct sirq_vcpu *sirq_balance_wake(struct sirq_sim_task *task)
     struct sirq_vcpu *prev = task->vcpu, *here = task->sim->running, *idle;
 
     if (!sirq_task_allowed(task, prev->id))
-        prev = first_allowed(task);
+        prev = sirq_hotplug_home(task);
     if (task->sim->ncpus == 1)
         return prev;
     if (task->class == SIM_CLASS_RT)

@@ -14,8 +14,11 @@
 static void idle_main(struct sirq_sim_task *task, void *arg)
 {
     (void)arg;
-    for (;;)
+    for (;;) {
+        if (!task->vcpu->active && task->vcpu->cpu->online)
+            sirq_hotplug_leave(task->vcpu);
         sirq_vcpu_idle_wait(task->vcpu);
+    }
 }
 
 /* idle tasks do not come in by a switch, nor do they end */
@@ -66,7 +69,8 @@ static void watch_event(struct sirq_event *event, uint64_t now)
     struct sirq_sim *sim = SIRQ_CONTAINER(event, struct sirq_sim, watch_event);
 
     for (unsigned i = 0; i < sim->ncpus; i++)
-        sirq_watchdog(&sim->cpus[i], now);
+        if (sim->cpus[i].online)
+            sirq_watchdog(&sim->cpus[i], now);
     sirq_rcu_check(sim);
     sirq_evq_add(&sim->evq, event, now + sim->core.stall_ns / 4);
 }
@@ -95,6 +99,7 @@ static int cpus_init(struct sirq_sim *sim)
         vcpu->id = i;
         vcpu->cpu = &sim->cpus[i];
         vcpu->cpu->host = vcpu;
+        vcpu->active = true;
         sirq_vcpu_init(vcpu);
     }
     for (unsigned i = 0; err == 0 && i < sim->ncpus; i++)

@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#define IRQ_AGAIN_NS UINT64_C(1000000)
+
 static inline void source_step(struct sirq_source *source)
 {
     if (source->poisson) {
@@ -140,12 +142,21 @@ void sirq_nic_arm(struct sirq_sim_nic *nic)
     sirq_evq_add(&sim->evq, &nic->event, time);
 }
 
+/*
+ * An interrupt that is lost is made again after IRQ_AGAIN_NS as long as frames wait and it is
+ * not masked: what the watchdog of a real NIC's driver does, which triggers the line by
+ * software.  A lost interrupt costs no more than that.
+ */
 static void nic_event(struct sirq_event *event, uint64_t now)
 {
     struct sirq_sim_nic *nic = SIRQ_CONTAINER(event, struct sirq_sim_nic, event);
 
     if (sirq_nic_advance(nic) == 0) {
         sirq_nic_arm(nic);
+        return;
+    }
+    if (nic->sim->lose_irq != NULL && nic->sim->lose_irq(nic->sim->fault_arg)) {
+        sirq_evq_add(&nic->sim->evq, event, now + IRQ_AGAIN_NS);
         return;
     }
     nic->irq_ever = true;

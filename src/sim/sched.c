@@ -26,9 +26,9 @@ void sirq_sched_masks(struct sirq_vcpu *vcpu)
 {
     unsigned nr = sirq_vcpu_nr(vcpu);
 
-    mask_put(vcpu->sim->idle_mask, vcpu->id, nr == 0);
+    mask_put(vcpu->sim->idle_mask, vcpu->id, nr == 0 && vcpu->active);
     mask_put(vcpu->sim->overload_mask, vcpu->id, nr >= 2);
-    mask_put(vcpu->sim->rt_mask, vcpu->id, vcpu->rt.nr > 0);
+    mask_put(vcpu->sim->rt_mask, vcpu->id, vcpu->rt.nr > 0 || !vcpu->active);
     mask_put(vcpu->sim->rt_overload_mask, vcpu->id, vcpu->rt.nr >= 2);
     vcpu->cpu->rt_tasks = vcpu->rt.nr;
 }
@@ -131,6 +131,13 @@ void sirq_sched_move(struct sirq_sim_task *task, struct sirq_vcpu *to)
     sirq_sim_note(to->sim, 'm', task->ctx.token);
 }
 
+void sirq_sched_carry(struct sirq_sim_task *task, struct sirq_vcpu *to)
+{
+    sirq_sched_update(task->vcpu);
+    sirq_sched_update(to);
+    place(to, task, SIM_PLACE_MOVED);
+}
+
 void sirq_sched_join(struct sirq_sim_task *task, struct sirq_vcpu *to, bool new)
 {
     task->state = SIM_RUNNABLE;
@@ -154,25 +161,41 @@ static struct sirq_sim_task *pick(struct sirq_vcpu *vcpu)
     return task;
 }
 
+/* It may not stay: the CPU is leaving, or the task's affinity has changed. */
+static void put_elsewhere(struct sirq_sim_task *task)
+{
+    struct sirq_vcpu *to = sirq_hotplug_home(task);
+
+    sirq_sched_update(to);
+    place(to, task, SIM_PLACE_MOVED);
+    enqueue(to, task);
+    if (sirq_task_preempts(to, task))
+        sirq_resched(to);
+}
+
 /* The current task leaves the CPU, or goes back among those who wait for it. */
 static void put_prev(struct sirq_vcpu *vcpu, struct sirq_sim_task *prev)
 {
     if (prev == vcpu->idle)
         return;
-    if (prev->state == SIM_RUNNABLE) {
+    if (prev->state == SIM_RUNNABLE && sirq_task_allowed(prev, vcpu->id)) {
         queue_push(vcpu, prev, !prev->to_tail);
     } else {
         leave(vcpu, prev);
         count(vcpu, prev, -1);
     }
     prev->to_tail = false;
+    if (prev->state == SIM_RUNNABLE && !prev->queued)
+        put_elsewhere(prev);
 }
 
 /* `prev` has been put back. */
 static struct sirq_sim_task *take_next(struct sirq_vcpu *vcpu, const struct sirq_sim_task *prev)
 {
-    struct sirq_sim_task *next = pick(vcpu);
+    struct sirq_sim_task *next = vcpu->active ? pick(vcpu) : vcpu->idle;
 
+    if (next == vcpu->idle)
+        return next;
     if (prev->class == SIM_CLASS_RT && !vcpu->rt.throttled &&
         (next == NULL || next->class != SIM_CLASS_RT || next->priority < prev->priority)) {
         sirq_balance_rt_pull(vcpu);
@@ -251,7 +274,7 @@ void sirq_resched(struct sirq_vcpu *vcpu)
     vcpu->cpu->need_resched = 1;
     if (vcpu != sim->running && !vcpu->resched_line.posted &&
         !sirq_event_queued(&vcpu->resched_event))
-        sirq_evq_add(&sim->evq, &vcpu->resched_event, sim->now + sim->ipi_ns);
+        sirq_evq_add(&sim->evq, &vcpu->resched_event, sim->now + sirq_ipi_ns(sim));
 }
 
 /* ---- waking ------------------------------------------------------------------------- */

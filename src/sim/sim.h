@@ -142,6 +142,7 @@ struct sirq_vcpu {
     struct sirq_sim_task *curr, *idle, *ksoftirqd, *dead;
     bool waiting; /* curr waits within a charge or idle: an interrupt may come */
     bool irq_off;
+    bool active; /* false: takes no tasks; it is leaving, or has left (cpu->online: which) */
     unsigned preempt_off;
     struct sirq_vline *posted_first, *posted_last;
     struct sirq_event run_event; /* end of the present charge */
@@ -196,6 +197,11 @@ struct sirq_sim {
     struct sirq_sim_line *lines;
     void (*check)(struct sirq_sim *sim, void *arg); /* after every event; null: none */
     void *check_arg;
+    /* Faults, null: none.  How much later than ipi_ns this kick comes; is this interrupt of a
+     * device lost? */
+    uint64_t (*late_ns)(void *arg);
+    bool (*lose_irq)(void *arg);
+    void *fault_arg;
 
     uint32_t cost_ns[SIRQ_NR_COSTS];
     const struct sirq_fair_ops *fair;
@@ -222,6 +228,12 @@ static inline void sirq_sim_note(struct sirq_sim *sim, uint32_t what, uint32_t w
     uint64_t x = sim->digest ^ sim->now ^ ((uint64_t)what << 56 | (uint64_t)where << 40);
 
     sim->digest = (x ^ x >> 29) * UINT64_C(0x9fb21c651e98df25);
+}
+
+/* From a kick to its interrupt. */
+static inline uint64_t sirq_ipi_ns(const struct sirq_sim *sim)
+{
+    return sim->ipi_ns + (sim->late_ns != NULL ? sim->late_ns(sim->fault_arg) : 0);
 }
 
 /* vcpu.c: the CPU */
@@ -257,6 +269,8 @@ void sirq_sched_join(struct sirq_sim_task *task, struct sirq_vcpu *to, bool new)
 void sirq_sched_masks(struct sirq_vcpu *vcpu);
 /* From the queue of one CPU to that of another. */
 void sirq_sched_move(struct sirq_sim_task *task, struct sirq_vcpu *to);
+/* A sleeper will wake on `to`, or from there. */
+void sirq_sched_carry(struct sirq_sim_task *task, struct sirq_vcpu *to);
 /* Charged up to now. */
 uint64_t sirq_sched_charged_ns(const struct sirq_sim_task *task);
 void sirq_finish_switch(struct sirq_sim *sim);
@@ -356,8 +370,17 @@ int sirq_task_sleep(struct sirq_sim_task *task, uint64_t until);
 void sirq_task_yield(struct sirq_sim_task *task);
 static inline bool sirq_task_allowed(const struct sirq_sim_task *task, unsigned cpu)
 {
-    return task->allowed[cpu / 64] >> (cpu % 64) & 1;
+    return (task->allowed[cpu / 64] >> (cpu % 64) & 1) && task->sim->vcpus[cpu].active;
 }
+
+/* hotplug.c: CPUs that leave and return */
+/* It takes no more tasks and is on its way; idle then lets it go. */
+void sirq_hotplug_offline(struct sirq_vcpu *vcpu);
+void sirq_hotplug_leave(struct sirq_vcpu *vcpu);
+void sirq_hotplug_online(struct sirq_vcpu *vcpu);
+/* The least loaded of the CPUs that the task may use; any, and its affinity is gone, when
+ * there is none. */
+struct sirq_vcpu *sirq_hotplug_home(struct sirq_sim_task *task);
 
 /* machine.c.  The caller has filled in ncpus and all parameters. */
 int sirq_machine_init(struct sirq_sim *sim, unsigned hz, const struct sirq_host *host);

@@ -73,7 +73,7 @@ static void run_event(struct sirq_event *event, uint64_t now)
 
 void sirq_vcpu_post(struct sirq_vcpu *vcpu, struct sirq_vline *line)
 {
-    assert(vcpu->sim->running == NULL);
+    assert(vcpu->sim->running == NULL && (vcpu->active || vcpu->cpu->online));
     if (line->posted)
         return;
     line->posted = true;
@@ -196,7 +196,7 @@ void sirq_vcpu_spend(struct sirq_sim *sim, uint64_t ns)
 void sirq_vcpu_idle_wait(struct sirq_vcpu *vcpu)
 {
     /* A timer that was armed by a softirq on top of us. */
-    if (vcpu->tick_stopped && sirq_timer_next(vcpu->cpu) < vcpu->tick_timer)
+    if (vcpu->active && vcpu->tick_stopped && sirq_timer_next(vcpu->cpu) < vcpu->tick_timer)
         sirq_vcpu_tick_restart(vcpu);
     set_idling(vcpu, true);
     wait_event(vcpu);
@@ -292,7 +292,7 @@ void sirq_vcpu_kick(struct sirq_vcpu *vcpu)
     struct sirq_sim *sim = vcpu->sim;
 
     if (!sirq_event_queued(&vcpu->kick_event) && !vcpu->kick_line.posted)
-        sirq_evq_add(&sim->evq, &vcpu->kick_event, sim->now + sim->ipi_ns);
+        sirq_evq_add(&sim->evq, &vcpu->kick_event, sim->now + sirq_ipi_ns(sim));
 }
 
 void sirq_vcpu_init(struct sirq_vcpu *vcpu)

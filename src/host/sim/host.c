@@ -56,7 +56,8 @@ static void host_relax(struct sirq_cpu *cpu)
         return;
     }
     sirq_vcpu_spend(sim, RELAX_NS);
-    sirq_task_yield(sim->running->curr);
+    if (sirq_vcpu_preemptible(sim->running))
+        sirq_task_yield(sim->running->curr);
 }
 
 static void host_bh_lock(struct sirq_cpu *cpu, struct sirq_ctx *ctx)
@@ -223,6 +224,51 @@ const struct sirq_host sirq_sim_host = {
 
 /* ---- ksoftirqd ------------------------------------------------------------------------ */
 
+/* Timers that softirqs of a CPU armed there after it had left. */
+static void bring_timers(struct sirq_cpu *from, struct sirq_cpu *to)
+{
+    sirq_bh_disable(from);
+    sirq_timer_migrate_local(from, to);
+    sirq_bh_enable(from);
+}
+
+/*
+ * `cpu` has left, or is about to: its ksoftirqd runs what comes in for it still, on another
+ * CPU, whose softirqs it keeps off meanwhile as any softirq does.  The other's bottom halves
+ * are taken first, and given up when those of `cpu` are taken: whoever has these (the
+ * leaving CPU) may wait for ours.
+ */
+static bool run_orphans(struct sirq_cpu *cpu)
+{
+    struct sirq_sim *sim = sirq_vcpu_of(cpu)->sim;
+    struct sirq_cpu *here = sim->running->cpu;
+    bool more = true;
+
+    sirq_bh_disable(here);
+    if (cpu->word >> 32 == 0) {
+        sirq_ksoftirqd_run(cpu);
+        if (!cpu->online && sirq_timer_next(cpu) != UINT64_MAX)
+            bring_timers(cpu, here);
+        more = sirq_pending(cpu) != 0 || (!cpu->online && sirq_timer_next(cpu) != UINT64_MAX);
+    }
+    sirq_bh_enable(here);
+    if (more)
+        host_relax(here);
+    return more;
+}
+
+static bool ksoftirqd_round(struct sirq_sim *sim, struct sirq_cpu *cpu)
+{
+    const struct sirq_vcpu *home = sirq_vcpu_of(cpu);
+
+    sirq_vcpu_spend(sim, sim->cost_ns[SIRQ_COST_KSOFTIRQD]);
+    if (sim->running != home && home->active)
+        sirq_task_yield(home->ksoftirqd); /* it is back: that is where we go */
+    if (sim->running != home)
+        return run_orphans(cpu);
+    return sirq_ksoftirqd_run(cpu);
+}
+
 static void ksoftirqd_main(struct sirq_sim_task *task, void *arg)
 {
     struct sirq_sim *sim = task->sim;
@@ -231,8 +277,7 @@ static void ksoftirqd_main(struct sirq_sim_task *task, void *arg)
 
     for (;;) {
         do {
-            sirq_vcpu_spend(sim, sim->cost_ns[SIRQ_COST_KSOFTIRQD]);
-            more = sirq_ksoftirqd_run(cpu);
+            more = ksoftirqd_round(sim, cpu);
             sirq_rcu_quiet(task->vcpu);
         } while (more);
         if (sirq_ksoftirqd_sleep(cpu))

@@ -27,8 +27,9 @@ int sirq_sim_irq_request(struct sirq_sim *sim, unsigned cpu, struct sirq_irq *ir
 {
     struct sirq_sim_line *line;
 
-    if (cpu >= sim->ncpus)
-        return sirq_fail(err, EINVAL, "irq: cpu %u: no such CPU among %u", cpu, sim->ncpus);
+    if (cpu >= sim->ncpus || !sim->vcpus[cpu].active)
+        return sirq_fail(err, EINVAL, "irq: cpu %u: not one of the %u CPUs that is online", cpu,
+                         sim->ncpus);
     if (irq->host != NULL)
         return sirq_fail(err, EBUSY, "irq: it is delivered already");
     line = calloc(1, sizeof(*line));

@@ -151,8 +151,9 @@ int sirq_sim_attach(struct sirq_sim *sim, unsigned cpu, struct sirq_netdev *dev,
 
     if (dev->driver != &sirq_sim_driver || nic->sim != sim)
         return sirq_fail(err, EINVAL, "attach: not a device of this world");
-    if (cpu >= sim->ncpus)
-        return sirq_fail(err, EINVAL, "attach: cpu %u: no such CPU among %u", cpu, sim->ncpus);
+    if (cpu >= sim->ncpus || !sim->vcpus[cpu].active)
+        return sirq_fail(err, EINVAL, "attach: cpu %u: not one of the %u CPUs that is online", cpu,
+                         sim->ncpus);
     nic->vcpu = &sim->vcpus[cpu];
     nic->irq = &dev->irq;
     dev->irq.cpu = nic->vcpu->cpu;

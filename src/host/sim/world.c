@@ -234,7 +234,8 @@ static struct sirq_vcpu *home(struct sirq_sim *sim, const uint64_t *allowed)
     for (unsigned i = 0; i < sim->ncpus; i++) {
         struct sirq_vcpu *vcpu = &sim->vcpus[i];
 
-        if ((allowed[i / 64] >> (i % 64) & 1) && (best == NULL || load_of(vcpu) < load_of(best)))
+        if ((allowed[i / 64] >> (i % 64) & 1) && vcpu->active &&
+            (best == NULL || load_of(vcpu) < load_of(best)))
             best = vcpu;
     }
     return best;
@@ -274,8 +275,8 @@ int sirq_sim_spawn(struct sirq_sim *sim, const struct sirq_sim_task_config *conf
     take_allowed(sim, config, allowed);
     vcpu = home(sim, allowed);
     if (vcpu == NULL)
-        return sirq_fail(err, EINVAL, "%s: cpu %d: no such CPU among %u", config->name, config->cpu,
-                         sim->ncpus);
+        return sirq_fail(err, EINVAL, "%s: cpu %d: not one of the %u CPUs that is online", config->name,
+                         config->cpu, sim->ncpus);
     if (sim->ntasks >= SIRQ_SIM_TASKS)
         return sirq_fail(err, EINVAL, "%s: more than %u tasks", config->name, SIRQ_SIM_TASKS);
     task = sirq_task_new(sim, vcpu, &params);
@@ -327,6 +328,42 @@ struct sirq_cpu *sirq_sim_this_cpu(const struct sirq_sim *sim)
 struct sirq_sim *sirq_sim_of(const struct sirq_sim_task *task)
 {
     return task->sim;
+}
+
+int sirq_sim_cpu_offline(struct sirq_sim *sim, unsigned cpu, struct sirq_error *err)
+{
+    unsigned others = 0;
+
+    if (cpu >= sim->ncpus || !sim->vcpus[cpu].active)
+        return sirq_fail(err, EINVAL, "cpu %u: not one of the %u CPUs that is online", cpu,
+                         sim->ncpus);
+    for (unsigned i = 0; i < sim->ncpus; i++) {
+        const struct sirq_vcpu *vcpu = &sim->vcpus[i];
+
+        if (!vcpu->active && vcpu->cpu->online)
+            return sirq_fail(err, EBUSY, "cpu %u: cpu %u is leaving: one at a time", cpu, i);
+        others += i != cpu && vcpu->active;
+    }
+    if (others == 0)
+        return sirq_fail(err, EBUSY, "cpu %u: is the last one", cpu);
+    sirq_hotplug_offline(&sim->vcpus[cpu]);
+    return 0;
+}
+
+int sirq_sim_cpu_online(struct sirq_sim *sim, unsigned cpu, struct sirq_error *err)
+{
+    if (cpu >= sim->ncpus || sim->vcpus[cpu].active)
+        return sirq_fail(err, EINVAL, "cpu %u: not one of the %u CPUs that has left", cpu,
+                         sim->ncpus);
+    if (sim->cpus[cpu].online)
+        return sirq_fail(err, EBUSY, "cpu %u: it is leaving: try later", cpu);
+    sirq_hotplug_online(&sim->vcpus[cpu]);
+    return 0;
+}
+
+bool sirq_sim_cpu_is_online(const struct sirq_sim *sim, unsigned cpu)
+{
+    return cpu < sim->ncpus && sim->cpus[cpu].online;
 }
 
 void sirq_sim_cpu_stats(const struct sirq_sim *sim, unsigned cpu, struct sirq_sim_cpu_stats *out)
