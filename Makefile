@@ -9,6 +9,8 @@ BENCH_CSV := $(BUILD)/bench.csv
 FUZZ_SECONDS ?= 20
 SIM_COUNT ?= 4000
 SIM_SEED = $(shell date +%s)
+SIM_JOBS ?= $(shell nproc)
+SIM_ARGS ?=
 LAB_ARGS ?= udp-flood --world live --policy all
 
 DEPS := scripts/install-deps.sh
@@ -37,8 +39,8 @@ check: all ## build, then all tests; the last line counts the test cases
 	@$(TESTS) $(BUILD) $(call quoted,$(NAMES))
 
 sim: all ## SIM_COUNT (4000) random worlds from SIM_SEED (the clock), and those that failed once
-	@$(BUILD)/tests/sim/softirq-worlds --kept tests/sim/worlds/kept.txt --seed $(SIM_SEED) \
-	  --count $(SIM_COUNT)
+	@$(BUILD)/tests/sim/softirq-worlds --seed $(SIM_SEED) --count $(SIM_COUNT) \
+	  --kept tests/sim/worlds/kept.txt --jobs $(SIM_JOBS) $(SIM_ARGS)
 
 lint: ## format, static analysis, warnings as errors, sizes, layers, symbols
 	@$(DEPS) build lint

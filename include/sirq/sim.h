@@ -201,7 +201,8 @@ void sirq_sim_cpu_stats(const struct sirq_sim *sim, unsigned cpu, struct sirq_si
  * 0, -EINVAL (no such CPU, or it is away), -EBUSY (the last one, or another is leaving).
  */
 int sirq_sim_cpu_offline(struct sirq_sim *sim, unsigned cpu, struct sirq_error *err);
-/* 0, -EINVAL (no such CPU, or it is here), -EBUSY (it has not left yet). */
+/* 0, -EINVAL (no such CPU, or it is here), -EBUSY (it has not left yet, or what it
+ * left is being run elsewhere right now). */
 int sirq_sim_cpu_online(struct sirq_sim *sim, unsigned cpu, struct sirq_error *err);
 bool sirq_sim_cpu_is_online(const struct sirq_sim *sim, unsigned cpu); /* until it has left */
 

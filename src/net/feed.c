@@ -12,6 +12,7 @@
  * the queue is what it has to arrive in.  Latency is not given away: a poll that emptied
  * the device (less than its budget) wakes at once, and nobody stays listed beyond the run;
  * when ksoftirqd made it and goes on without a pause, not beyond WAIT_NS and the run then.
+ * A ksoftirqd that is to give way (need_resched) does not go on without a pause.
  *
  * No lost wake-up: the packet is put on the queue (SEQ_CST), then nwaiters and armed are
  * read (SEQ_CST).  A sleeper writes one of these (SEQ_CST), then looks at the queue
@@ -78,6 +79,8 @@ void sirq_feeds_run_end(struct sirq_cpu *cpu, bool goes_on)
 
     if (nc->feeds == NULL)
         return;
+    /* It is about to lose the CPU to somebody: those who wait would wait for that one too. */
+    goes_on = goes_on && !__atomic_load_n(&cpu->need_resched, __ATOMIC_RELAXED);
     now_ns = goes_on ? sirq_now_ns(cpu) : 0;
     while ((feed = *link) != NULL) {
         if (goes_on && may_wait(cpu, feed, now_ns)) {

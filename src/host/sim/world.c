@@ -357,6 +357,8 @@ int sirq_sim_cpu_online(struct sirq_sim *sim, unsigned cpu, struct sirq_error *e
                          sim->ncpus);
     if (sim->cpus[cpu].online)
         return sirq_fail(err, EBUSY, "cpu %u: it is leaving: try later", cpu);
+    if (sim->cpus[cpu].word >> 32 != 0) /* or two CPUs would be at its softirqs */
+        return sirq_fail(err, EBUSY, "cpu %u: its softirqs run elsewhere now: try later", cpu);
     sirq_hotplug_online(&sim->vcpus[cpu]);
     return 0;
 }

@@ -4,25 +4,13 @@
 
 #include <string.h>
 
-static void note_report(void *arg, unsigned cpu, const char *what, uint64_t value)
-{
-    struct world *world = arg;
-
-    (void)cpu;
-    (void)value;
-    if (strstr(what, "stood still") != NULL)
-        world->stall_reports++;
-    else
-        world->long_reports++;
-}
-
-static const struct sirq_policy *any_policy(struct world *world)
+const struct sirq_policy *world_any_policy(struct sirq_rng *rng)
 {
     unsigned n = 0;
 
     while (sirq_policies[n] != NULL)
         n++;
-    return sirq_policies[pick(world, 0, n - 1)];
+    return sirq_policies[draw(rng, 0, n - 1)];
 }
 
 static void build_machine(struct world *world)
@@ -31,11 +19,9 @@ static void build_machine(struct world *world)
     struct sirq_sim_config config = {
         .hz = hz[pick(world, 0, 4)],
         .seed = world->seed,
-        .policy = any_policy(world),
+        .policy = world_any_policy(&world->rng),
         .irq_time_accounting = chance(world, 50),
-        .ipi_ns = pick(world, 100, chance(world, 20) ? 2 * MS : 3000), /* late kicks */
-        .report = note_report,
-        .report_arg = world,
+        .ipi_ns = pick(world, 100, 3000),
         .stall_ns = 200 * MS,
     };
     struct sirq_error err;
@@ -49,7 +35,6 @@ static void build_machine(struct world *world)
     config.scheduler = chance(world, 50) ? SIRQ_SIM_EEVDF : SIRQ_SIM_CFS;
     MUST(world, sirq_sim_create(&world->sim, &config, &err) == 0);
     world->core = sirq_sim_core(world->sim);
-    world->switch_policy = chance(world, 40);
     if (chance(world, 20))
         sirq_force_threaded(world->core, (uint32_t)sirq_rng_next(&world->rng));
 }
@@ -78,7 +63,7 @@ static void build_nics(struct world *world)
     world->nnics = (unsigned)pick(world, 0, WORLD_NICS);
     for (unsigned i = 0; i < world->nnics; i++) {
         struct sirq_sim_nic_config config = {
-            .ring_size = 1u << pick(world, 1, 10),
+            .ring_size = 1u << pick(world, 1, has(world, FAULT_FULL) ? 3 : 10),
             .irq_interval_ns = chance(world, 50) ? 0 : pick(world, 1000, 200000),
             .gap_ns = pick(world, 0, 200),
         };
@@ -98,18 +83,20 @@ static void build_nics(struct world *world)
 static void build_net(struct world *world)
 {
     const struct sirq_net_config config = {
-        .pool_packets = (unsigned)pick(world, 64, 1024), /* may run out */
+        .pool_packets = (unsigned)pick(world, 64, has(world, FAULT_FULL) ? 80 : 2048),
         .netdev_budget = (unsigned)pick(world, 1, 600),
         .poll_until_budget = chance(world, 30),
         .wake_every_poll = chance(world, 50),
     };
 
+    world->netdev_budget = config.netdev_budget;
     MUST(world, sirq_net_create(&world->net, world->core, &config) == 0);
     world->nsocks = (unsigned)pick(world, 1, WORLD_SOCKS);
     for (unsigned i = 0; i < world->nsocks; i++) {
+        unsigned most = has(world, FAULT_FULL) ? 8 : 512;
         const struct sirq_socket_config sock = {
             .port = (uint16_t)(100 + i),
-            .rcvbuf = pick(world, 2, 128) * SIRQ_PKT_TRUESIZE,
+            .rcvbuf = world->rcvbuf[i] = pick(world, 2, most) * SIRQ_PKT_TRUESIZE,
         };
 
         MUST(world, sirq_socket_open(world->net, &sock, &world->sock[i]) == 0);
@@ -117,16 +104,34 @@ static void build_net(struct world *world)
     build_nics(world);
 }
 
-void world_build(struct world *world, uint64_t seed)
+/* All are drawn, whatever is left out then: the rest of the world stays what it was. */
+static void draw_faults(struct world *world, uint32_t without)
+{
+    static const unsigned percent[] = {
+#define FAULT_PERCENT(sym, name, percent) percent,
+        WORLD_FAULTS(FAULT_PERCENT)
+#undef FAULT_PERCENT
+    };
+
+    for (unsigned i = 0; i < WORLD_NR_FAULTS; i++)
+        world->faults |= (uint32_t)chance(world, percent[i]) << i;
+    world->faults &= ~without;
+}
+
+void world_build(struct world *world, uint64_t seed, uint32_t without)
 {
     memset(world, 0, sizeof(*world));
     world->seed = seed;
     sirq_rng_seed(&world->rng, seed, 1);
+    sirq_rng_seed(&world->chaos, seed, 2);
+    draw_faults(world, without);
     world->load_ns = pick(world, 10, 60) * MS;
     build_machine(world);
     MUST(world, sirq_tasklet_open(world->core) == 0);
     build_net(world);
     world_load(world);
+    world_faults_init(world);
+    world_wrap(world);
     world->sim->check = world_check;
     world->sim->check_arg = world;
 }
@@ -135,6 +140,8 @@ void world_take_apart(struct world *world)
 {
     for (unsigned i = 0; i < world->nlines; i++)
         sirq_sim_irq_free(world->sim, &world->line[i].irq);
+    for (unsigned i = 0; i < world->ncpus; i++)
+        sirq_sim_irq_free(world->sim, &world->stall[i].irq);
     for (unsigned i = 0; i < world->nnics; i++)
         sirq_sim_detach(world->sim, &world->dev[i]);
     for (unsigned i = 0; i < world->nsocks; i++)

@@ -4,51 +4,131 @@
  *
  * Between events each CPU waits within a charge or idle, so this looks at whole states, at
  * any point at which time can pass.
+ *
+ * The bound on pending work.  With L = stall_ns / 4, the watchdog's period:
+ *   - a pending vector always has somebody on the way to it: an owner, an interrupt, a kick,
+ *     or ksoftirqd, which is then runnable (check_pending: at every event, without slack)
+ *   - under a policy that holds nothing back, an interrupt or a bottom-half enable leaves
+ *     something pending only when its run met a limit (check_left: likewise)
+ *   - a vector that does not run, with nobody owning the bottom halves, for 2 stall_ns + 4 L
+ *     was reported (twice, since a vector that came while another stood is looked at when
+ *     that one has run or was reported), and a run of stall_ns + 2 L too (check_progress)
+ *   - a CPU that has left is not watched: what comes in for it has its ksoftirqd alone
  */
 #include "worlds.h"
+
+#define SIRQ_NET_INTERNAL
+#include "../../../src/net/private.h"
+
+static bool owned(const struct sirq_cpu *cpu)
+{
+    return cpu->word >> 32 != 0;
+}
+
+static bool interrupted(const struct sirq_vcpu *vcpu)
+{
+    return vcpu->curr->ctx.hardirq_depth > 0 || vcpu->posted_first != NULL ||
+           sirq_event_queued(&vcpu->kick_event) || vcpu->kick_line.posted;
+}
 
 /* Pending work has somebody who will look at it: nothing is lost. */
 static void check_pending(struct world *world, const struct sirq_vcpu *vcpu)
 {
     const struct sirq_cpu *cpu = vcpu->cpu;
-    bool owned = cpu->word >> 32 != 0;
-    bool hardirq = vcpu->curr->ctx.hardirq_depth > 0;
-    bool kicked = sirq_event_queued(&vcpu->kick_event) || vcpu->kick_line.posted;
 
     if (sirq_pending(cpu) != 0)
-        MUST(world, owned || hardirq || kicked || vcpu->posted_first != NULL || cpu->ksoftirqd);
+        MUST(world, owned(cpu) || (cpu->online && interrupted(vcpu)) || cpu->ksoftirqd);
     /* Woken: it can run, or somebody is on the way of waking it. */
-    if (cpu->ksoftirqd)
-        MUST(world, vcpu->ksoftirqd->state == SIM_RUNNABLE || vcpu->preempt_off > 0);
-    else
+    if (!cpu->ksoftirqd)
         MUST(world, vcpu->ksoftirqd->state == SIM_SLEEPING);
+    else if (vcpu->ksoftirqd->state != SIM_RUNNABLE) {
+        bool waker = false;
+
+        for (unsigned i = 0; i < world->ncpus; i++)
+            waker = waker || world->sim->vcpus[i].preempt_off > 0;
+        MUST(world, waker);
+    }
+}
+
+/* Does the policy, whichever it is, let everything run at once? */
+static bool holds_nothing(const struct world *world)
+{
+    return !has(world, FAULT_POLICY) && !has(world, FAULT_THREADED) &&
+           world->core->threaded_mask == 0 && sirq_get_policy(world->core)->select == NULL;
+}
+
+/* Something is left to ksoftirqd: a run met a limit, or it was raised outside of any section. */
+static void check_left(struct world *world, const struct sirq_vcpu *vcpu)
+{
+    const struct sirq_cpu *cpu = vcpu->cpu;
+    struct world_seen *seen = &world->seen[vcpu->id];
+    uint64_t excuses = cpu->stats.punts + seen->task_raises;
+    bool left = cpu->online && sirq_pending(cpu) != 0 && !owned(cpu) && !interrupted(vcpu);
+
+    if (left && !seen->was_left && holds_nothing(world))
+        MUST(world, excuses != seen->excuses);
+    if (!left)
+        seen->excuses = excuses;
+    seen->was_left = left;
 }
 
 /* Pending work goes on, or the watchdog has said that it does not. */
 static void check_progress(struct world *world, const struct sirq_vcpu *vcpu)
 {
     const struct sirq_cpu *cpu = vcpu->cpu;
-    uint64_t bound = 2 * world->core->stall_ns;
+    struct world_seen *seen = &world->seen[vcpu->id];
+    uint64_t now = world->sim->now, stall = world->core->stall_ns;
+    uint32_t pending = cpu->online && !owned(cpu) ? sirq_pending(cpu) : 0;
 
-    if (sirq_pending(cpu) == 0 || cpu->stats.passes != world->seen[vcpu->id].passes) {
-        world->seen[vcpu->id].passes = cpu->stats.passes;
-        world->seen[vcpu->id].since = world->sim->now;
+    if (pending == 0 || cpu->stats.stalls != seen->stalls)
+        seen->standing = 0;
+    seen->stalls = cpu->stats.stalls;
+    seen->standing &= pending; /* its bit is clear when it is taken, before it runs */
+    for (uint32_t left = pending; left != 0; left &= left - 1) {
+        unsigned vec = (unsigned)__builtin_ctz(left);
+
+        if (!(seen->standing >> vec & 1))
+            seen->since[vec] = now;
+        MUST(world, now - seen->since[vec] <= 2 * stall + 4 * (stall / 4));
     }
-    if (world->sim->now - world->seen[vcpu->id].since > bound)
-        MUST(world, world->stall_reports + world->long_reports > 0);
+    seen->standing = pending;
+    if (cpu->run_start_ns != seen->run_start_ns || !cpu->online) {
+        seen->run_start_ns = cpu->run_start_ns;
+        seen->long_runs = cpu->stats.long_runs;
+    }
+    if (cpu->online && cpu->run_start_ns != 0 &&
+        now - cpu->run_start_ns > stall + 2 * (stall / 4))
+        MUST(world, cpu->stats.long_runs != seen->long_runs);
 }
 
 static void check_ownership(struct world *world, const struct sirq_vcpu *vcpu)
 {
     const struct sirq_cpu *cpu = vcpu->cpu;
+    const struct sirq_sim_task *ksoftirqd = vcpu->ksoftirqd;
     uint32_t owner = (uint32_t)(cpu->word >> 32);
 
     MUST(world, vcpu->waiting);
+    /* A run is not preempted, nor is it made by anybody else. */
     if (cpu->running)
-        MUST(world, owner == vcpu->curr->ctx.token); /* a run is not preempted */
+        MUST(world, owner == vcpu->curr->ctx.token ||
+                        (owner == ksoftirqd->ctx.token && ksoftirqd->vcpu->curr == ksoftirqd &&
+                         !vcpu->active));
     if (world->bh_off[vcpu->id])
         MUST(world, owner == vcpu->curr->ctx.token && !cpu->running);
     MUST(world, vcpu->curr->ctx.hardirq_depth <= 2);
+}
+
+/* A CPU that has left has nothing and nobody, and no interrupt comes to it. */
+static void check_gone(struct world *world, const struct sirq_vcpu *vcpu)
+{
+    if (vcpu->cpu->online || vcpu->cpu->running || owned(vcpu->cpu))
+        return;
+    MUST(world, vcpu->curr == vcpu->idle && sirq_vcpu_nr(vcpu) == 0 && !vcpu->active);
+    MUST(world, vcpu->posted_first == NULL && !sirq_event_queued(&vcpu->tick_event));
+    if (sirq_timer_next(vcpu->cpu) != UINT64_MAX)
+        MUST(world, vcpu->cpu->ksoftirqd); /* which takes them along */
+    for (unsigned i = 0; i < world->nnics; i++)
+        MUST(world, world->nic[i]->vcpu != vcpu);
 }
 
 static void check_queues(struct world *world, struct sirq_vcpu *vcpu)
@@ -61,6 +141,8 @@ static void check_queues(struct world *world, struct sirq_vcpu *vcpu)
     MUST(world, curr == vcpu->idle || curr->state == SIM_RUNNABLE);
     MUST(world, (int64_t)(vcpu->fair.min_vruntime - world->seen[vcpu->id].min_vruntime) >= 0);
     world->seen[vcpu->id].min_vruntime = vcpu->fair.min_vruntime;
+    if (!vcpu->active) /* it gives them away when it has switched to idle */
+        return;
     /* Who ought to have the CPU has it, or it was told. */
     if (first != NULL && !vcpu->rt.throttled &&
         (curr->class != SIM_CLASS_RT || curr->priority < first->priority))
@@ -91,6 +173,10 @@ static void check_packets(struct world *world)
     for (unsigned i = 0; i < world->nsocks; i++) {
         struct sirq_socket_stats sock;
 
+        queued += world->closed[i].queued;
+        taken += world->closed[i].taken;
+        if (world->sock[i] == NULL)
+            continue;
         sirq_socket_stats(world->sock[i], &sock);
         queued += sock.queued;
         taken += sock.received + sock.len;
@@ -103,25 +189,30 @@ static void check_packets(struct world *world)
 }
 
 /*
- * A receiver does not sleep on a full hand, but while a run is on the way of waking it; or
- * ksoftirqd, which keeps sockets listed from one of its runs to the next (src/net/feed.c).
+ * A receiver does not sleep on a full hand, but while a wake-up is on its way, or while a CPU
+ * has its socket listed (src/net/feed.c) and is in a run, or its ksoftirqd is to go on.
  */
-static void check_sleepers(struct world *world)
+static bool will_be_woken(const struct world *world, const struct sirq_socket *sock)
 {
-    bool busy = false;
+    bool woken = false;
 
     for (unsigned i = 0; i < world->ncpus; i++) {
         const struct sirq_cpu *cpu = &world->core->cpus[i];
 
-        busy = busy || cpu->running || cpu->ksoftirqd || cpu->waking > 0 ||
-               cpu->wakes.head != NULL || world->sim->vcpus[i].preempt_off > 0;
+        woken = woken || cpu->waking > 0 || cpu->wakes.head != NULL ||
+                world->sim->vcpus[i].preempt_off > 0 ||
+                (sock->feed[i].listed && (cpu->running || cpu->ksoftirqd));
     }
-    for (unsigned i = 0; !busy && i < world->nsocks; i++) {
-        struct sirq_socket_stats sock;
+    return woken;
+}
 
-        sirq_socket_stats(world->sock[i], &sock);
-        if (sock.len > 0)
-            MUST(world, world->receiver[i].task->wq == NULL);
+static void check_sleepers(struct world *world)
+{
+    for (unsigned i = 0; i < world->nsocks; i++) {
+        const struct sirq_socket *sock = world->sock[i];
+
+        if (sock != NULL && world->receiver[i].task->wq != NULL && sirq_ring_len(&sock->queue) > 0)
+            MUST(world, will_be_woken(world, sock));
     }
 }
 
@@ -134,7 +225,9 @@ void world_check(struct sirq_sim *sim, void *arg)
         struct sirq_vcpu *vcpu = &sim->vcpus[i];
 
         check_pending(world, vcpu);
+        check_left(world, vcpu);
         check_progress(world, vcpu);
+        check_gone(world, vcpu);
         check_ownership(world, vcpu);
         check_queues(world, vcpu);
     }
@@ -150,7 +243,8 @@ static void check_all_seen(struct world *world)
     for (unsigned i = 0; i < WORLD_TASKLETS; i++)
         MUST(world, world->tasklet[i].ran == world->tasklet[i].scheduled);
     for (unsigned i = 0; i < world->ntimers; i++)
-        MUST(world, world->timer[i].fired > 0 && !sirq_timer_pending(&world->timer[i].timer));
+        MUST(world, (world->timer[i].fired > 0 || has(world, FAULT_KILL)) &&
+                        !sirq_timer_pending(&world->timer[i].timer));
     for (unsigned i = 0; i < world->ntasks; i++)
         MUST(world, world->task[i].done);
 }
@@ -168,7 +262,7 @@ void world_check_drained(struct world *world)
     sirq_net_stats_sum(world->net, &stats);
     for (unsigned i = 0; i < world->nsocks; i++) {
         MUST(world, world->receiver[i].done || !world->quit);
-        received += world->received[i];
+        received += world->received[i] + world->closed[i].discarded;
     }
     MUST(world, received == stats.verdict[SIRQ_DELIVERED]);
 }

@@ -17,6 +17,8 @@ static void raise_vec(struct world_vec *vec, struct sirq_cpu *cpu)
 
 static void raise_remote(struct world_vec *vec, struct sirq_cpu *cpu)
 {
+    if (!cpu->online) /* as it says: then on the first one that is */
+        cpu = sirq_any_online(vec->world->core);
     vec->raised[id(cpu)]++;
     sirq_raise_remote(cpu, vec->vec);
 }
@@ -25,13 +27,15 @@ static void raise_remote(struct world_vec *vec, struct sirq_cpu *cpu)
 void world_raise(struct world *world, struct sirq_cpu *cpu)
 {
     struct sirq_cpu *other = &world->core->cpus[pick(world, 0, world->ncpus - 1)];
+    bool alone = !sirq_in_softirq(cpu) && !sirq_in_hardirq(cpu);
     struct world_tasklet *tasklet = &world->tasklet[pick(world, 0, WORLD_TASKLETS - 1)];
 
+    world->seen[id(cpu)].task_raises += alone;
     if (chance(world, 40))
         raise_vec(&world->vec[pick(world, 0, world->nvecs - 1)], cpu);
     if (chance(world, 30))
         raise_remote(&world->vec[pick(world, 0, world->nvecs - 1)], other);
-    if (chance(world, 30)) {
+    if (chance(world, 30) && tasklet->dying == 0) {
         tasklet->scheduled++;
         if (tasklet->hi)
             sirq_tasklet_hi_schedule(cpu, &tasklet->tasklet);
@@ -45,11 +49,6 @@ static void action(struct sirq_cpu *cpu, void *data)
     struct world_vec *vec = data;
     struct world *world = vec->world;
 
-    MUST(world, !vec->inside[id(cpu)]);
-    MUST(world, !world->bh_off[id(cpu)]);
-    MUST(world, sirq_in_softirq(cpu) && !sirq_in_hardirq(cpu));
-    MUST(world, world->core->host->this_cpu(world->core) == cpu);
-    vec->inside[id(cpu)] = true;
     vec->seen[id(cpu)] = vec->raised[id(cpu)];
     sirq_sim_spend(world->sim, vec->cost_ns);
     if (!world->stopping) {
@@ -58,17 +57,15 @@ static void action(struct sirq_cpu *cpu, void *data)
         if (chance(world, 5))
             world_raise(world, cpu);
     }
-    MUST(world, world->core->host->this_cpu(world->core) == cpu);
-    vec->inside[id(cpu)] = false;
 }
 
 static void tasklet_fn(struct sirq_tasklet *tasklet, void *data)
 {
     struct world_tasklet *self = data;
 
-    (void)tasklet;
     MUST(self->world, !self->inside);
     self->inside = true;
+    MUST(self->world, tasklet->disabled == 0);
     self->ran = self->scheduled;
     sirq_sim_spend(self->world->sim, self->cost_ns);
     MUST(self->world, self->inside);
@@ -80,8 +77,10 @@ static void timer_fn(struct sirq_cpu *cpu, struct sirq_timer *timer, void *data)
     struct world_timer *self = data;
     struct world *world = self->world;
 
-    MUST(world, id(cpu) == self->cpu && sirq_jiffies(cpu) >= self->expires);
+    MUST(world, (id(cpu) == self->cpu || has(world, FAULT_CPUS)) && !self->cancelled);
+    MUST(world, sirq_jiffies(cpu) >= self->expires && sirq_in_softirq(cpu));
     self->fired++;
+    self->cpu = id(cpu);
     if (world->stopping)
         return;
     self->expires = sirq_jiffies(cpu) + pick(world, 1, 20);
@@ -110,6 +109,7 @@ static void step(struct world_task *self, struct sirq_sim_task *task)
     struct sirq_sim *sim = world->sim;
     struct sirq_cpu *cpu;
 
+    sirq_sim_spend(sim, 1); /* below here no time passes unless it says so */
     switch (pick(world, 0, 6)) {
     case 0:
         sirq_sim_sleep_until(task, sirq_sim_now_ns(sim) + pick(world, 1, 3 * MS));
@@ -131,13 +131,7 @@ static void step(struct world_task *self, struct sirq_sim_task *task)
         world_raise(world, world->core->host->this_cpu(world->core));
         break;
     case 4:
-        if (world->switch_policy && chance(world, 10)) {
-            unsigned n = 0;
-
-            while (sirq_policies[n] != NULL)
-                n++;
-            sirq_set_policy(world->core, sirq_policies[pick(world, 0, n - 1)]);
-        }
+        world_fault_task(world, world->core->host->this_cpu(world->core));
         break;
     default:
         sirq_sim_spend(sim, pick(world, 1, 300000));
@@ -162,10 +156,14 @@ static void receiver_main(struct sirq_sim_task *task, void *arg)
     unsigned batch = (unsigned)pick(world, 1, 4);
     uint8_t buf[16];
 
-    (void)task;
     while (!world->quit) {
         struct sirq_msg msg[4];
         int n;
+
+        if (has(world, FAULT_SOCKETS) && !world->stopping && chance(world, 2))
+            world_socket_reopen(world, self->i);
+        if (has(world, FAULT_DEAF) && !world->stopping && chance(world, 3))
+            sirq_sim_sleep_until(task, sirq_sim_now_ns(world->sim) + pick(world, MS, 20 * MS));
 
         for (unsigned i = 0; i < 4; i++)
             msg[i] = (struct sirq_msg){.buf = buf, .size = sizeof(buf)};
@@ -191,8 +189,8 @@ static struct sirq_sched any_sched(struct world *world)
     return sched;
 }
 
-static void spawn(struct world *world, struct world_task *self, unsigned i,
-                  void (*fn)(struct sirq_sim_task *task, void *arg))
+void world_spawn(struct world *world, struct world_task *self, unsigned i,
+                 void (*fn)(struct sirq_sim_task *task, void *arg))
 {
     uint64_t allowed = sirq_rng_next(&world->rng) | 1;
     struct sirq_sim_task_config config = {
@@ -220,7 +218,9 @@ static void load_deferred(struct world *world)
 
         vec->world = world;
         vec->cost_ns = (uint32_t)pick(world, 300, chance(world, 10) ? 3 * MS : 20000);
-        vec->again = luck == 0 ? AGAIN_ALWAYS : luck < 4 ? AGAIN_SOMETIMES : AGAIN_NEVER;
+        vec->again = luck < 5 && has(world, FAULT_AGAIN) ? AGAIN_ALWAYS
+                     : luck < 4                          ? AGAIN_SOMETIMES
+                                                         : AGAIN_NEVER;
         vec->vec = i == 0 && chance(world, 50)
                        ? SIRQ_BLOCK
                        : (unsigned)sirq_open_user(world->core, "test", action, vec);
@@ -279,7 +279,7 @@ void world_load(struct world *world)
     load_lines(world);
     world->ntasks = (unsigned)pick(world, 0, WORLD_TASKS);
     for (unsigned i = 0; i < world->ntasks; i++)
-        spawn(world, &world->task[i], i, task_main);
+        world_spawn(world, &world->task[i], i, task_main);
     for (unsigned i = 0; i < world->nsocks; i++)
-        spawn(world, &world->receiver[i], i, receiver_main);
+        world_spawn(world, &world->receiver[i], i, receiver_main);
 }
