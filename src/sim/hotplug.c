@@ -134,11 +134,11 @@ void sirq_hotplug_leave(struct sirq_vcpu *vcpu)
     sirq_bh_disable(cpu);
     sirq_synchronize_call(&sim->core, move_timers, &heritage);
     __atomic_store_n(&cpu->online, false, __ATOMIC_SEQ_CST);
+    assert(vcpu->posted_first == NULL && sirq_vcpu_nr(vcpu) == 0);
+    stop_events(vcpu); /* also a kick on its way: what it is for is pending */
     sirq_bh_enable(cpu);
     if (sirq_pending(cpu) != 0 || sirq_timer_next(cpu) != UINT64_MAX)
         sirq_ksoftirqd_wake(cpu);
-    assert(vcpu->posted_first == NULL && sirq_vcpu_nr(vcpu) == 0);
-    stop_events(vcpu);
     sirq_sim_note(sim, '-', vcpu->id);
 }
 

@@ -73,7 +73,7 @@ static void run_event(struct sirq_event *event, uint64_t now)
 
 void sirq_vcpu_post(struct sirq_vcpu *vcpu, struct sirq_vline *line)
 {
-    assert(vcpu->sim->running == NULL && (vcpu->active || vcpu->cpu->online));
+    assert(vcpu->sim->running == NULL);
     if (line->posted)
         return;
     line->posted = true;

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define RELAX_NS UINT64_C(500)
+#define RELAX_NS UINT64_C(20000)
 
 static uint64_t host_now_ns(const struct sirq_cpu *cpu)
 {

@@ -170,6 +170,7 @@ void sirq_sim_detach(struct sirq_sim *sim, struct sirq_netdev *dev)
     sirq_nic_mask(nic);
     nic->irq = NULL;
     sirq_napi_disable(nic->vcpu->cpu, &dev->napi);
+    sirq_nic_mask(nic); /* a poll that was under way may have unmasked it at its end */
     nic->vcpu = NULL;
     dev->irq.cpu = NULL;
 }

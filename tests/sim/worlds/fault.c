@@ -130,17 +130,22 @@ static void cancel_timer(struct world *world, struct sirq_cpu *cpu)
     sirq_bh_enable(cpu);
 }
 
+/* Whoever kills it has to be sure that it is not disabled: one or the other. */
 static void kill_tasklet(struct world *world, struct sirq_cpu *cpu)
 {
     struct world_tasklet *tasklet = &world->tasklet[pick(world, 0, WORLD_TASKLETS - 1)];
 
     if (chance(world, 50)) {
+        if (tasklet->tasklet.disabled != 0)
+            return;
         tasklet->dying++;
         sirq_tasklet_kill(cpu, &tasklet->tasklet);
         MUST(world, !tasklet->inside && tasklet->ran == tasklet->scheduled);
         tasklet->dying--;
         return;
     }
+    if (tasklet->dying > 0)
+        return;
     sirq_tasklet_disable(cpu, &tasklet->tasklet);
     MUST(world, !tasklet->inside);
     sirq_sim_spend(world->sim, pick(world, 1, MS));

@@ -9,8 +9,15 @@ static unsigned id(const struct sirq_cpu *cpu)
     return cpu->id;
 }
 
+/* Raised outside of any section, it is ksoftirqd's; before each raise, which takes time. */
+static void note_alone(struct world *world, const struct sirq_cpu *cpu)
+{
+    world->seen[id(cpu)].task_raises += !sirq_in_softirq(cpu) && !sirq_in_hardirq(cpu);
+}
+
 static void raise_vec(struct world_vec *vec, struct sirq_cpu *cpu)
 {
+    note_alone(vec->world, cpu);
     vec->raised[id(cpu)]++;
     sirq_raise(cpu, vec->vec);
 }
@@ -27,15 +34,14 @@ static void raise_remote(struct world_vec *vec, struct sirq_cpu *cpu)
 void world_raise(struct world *world, struct sirq_cpu *cpu)
 {
     struct sirq_cpu *other = &world->core->cpus[pick(world, 0, world->ncpus - 1)];
-    bool alone = !sirq_in_softirq(cpu) && !sirq_in_hardirq(cpu);
     struct world_tasklet *tasklet = &world->tasklet[pick(world, 0, WORLD_TASKLETS - 1)];
 
-    world->seen[id(cpu)].task_raises += alone;
     if (chance(world, 40))
         raise_vec(&world->vec[pick(world, 0, world->nvecs - 1)], cpu);
     if (chance(world, 30))
         raise_remote(&world->vec[pick(world, 0, world->nvecs - 1)], other);
     if (chance(world, 30) && tasklet->dying == 0) {
+        note_alone(world, cpu);
         tasklet->scheduled++;
         if (tasklet->hi)
             sirq_tasklet_hi_schedule(cpu, &tasklet->tasklet);

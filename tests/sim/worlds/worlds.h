@@ -127,7 +127,7 @@ struct world_seen {
     bool in_cycle;
     /* vectors that stand pending without an owner, and since when */
     uint32_t standing;
-    uint64_t since[SIRQ_NR_VECTORS], stalls;
+    uint64_t since[SIRQ_NR_VECTORS], ran[SIRQ_NR_VECTORS], stalls;
     uint64_t excuses, task_raises;
     bool was_left;
     uint64_t run_start_ns, long_runs;
