@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define RELAX_NS UINT64_C(20000)
+#define RELAX_NS UINT64_C(50000) /* as the live host */
 
 static uint64_t host_now_ns(const struct sirq_cpu *cpu)
 {
@@ -45,7 +45,11 @@ static void host_charge(struct sirq_cpu *cpu, enum sirq_cost cost, uint64_t n)
     sirq_vcpu_spend(sim, n * sim->cost_ns[cost]);
 }
 
-/* From outside: let the world go on for a tick. */
+/*
+ * From outside: let the world go on for a tick.  A task sleeps: spinning, a real-time one
+ * would keep the CPU from whom it waits for, ksoftirqd among them.  What cannot be switched
+ * away lets time pass.
+ */
 static void host_relax(struct sirq_cpu *cpu)
 {
     struct sirq_sim *sim = sirq_vcpu_of(cpu)->sim;
@@ -55,9 +59,10 @@ static void host_relax(struct sirq_cpu *cpu)
         sirq_sim_run(sim, sim->now + sim->core.tick_ns);
         return;
     }
-    sirq_vcpu_spend(sim, RELAX_NS);
-    if (sirq_vcpu_preemptible(sim->running))
-        sirq_task_yield(sim->running->curr);
+    if (sirq_vcpu_preemptible(sim->running) && sim->running->curr != sim->running->idle)
+        sirq_task_sleep(sim->running->curr, sim->now + RELAX_NS);
+    else
+        sirq_vcpu_spend(sim, RELAX_NS);
 }
 
 static void host_bh_lock(struct sirq_cpu *cpu, struct sirq_ctx *ctx)
@@ -253,7 +258,7 @@ static bool run_orphans(struct sirq_cpu *cpu)
     }
     sirq_bh_enable(here);
     if (more)
-        host_relax(here);
+        sirq_task_yield(sim->running->curr); /* whoever has the bottom halves may be behind us */
     return more;
 }
 

@@ -57,6 +57,10 @@ static void describe(const struct world *world)
                 vcpu->rt.throttled, vcpu->tick_stopped,
                 (unsigned long long)vcpu->cpu->stats.passes);
     }
+    for (unsigned i = 0; i < WORLD_TASKLETS; i++)
+        fprintf(stderr, "tasklet %u: state %u disabled %u dying %u inside %d\n", i,
+                world->tasklet[i].tasklet.state, world->tasklet[i].tasklet.disabled,
+                world->tasklet[i].dying, world->tasklet[i].inside);
     for (unsigned i = 0; i < world->ntasks; i++)
         fprintf(stderr, "task %u: %s\n", i, world->task[i].done ? "done" : "not done");
     for (unsigned i = 0; i < world->nsocks; i++)
