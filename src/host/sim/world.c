@@ -275,8 +275,8 @@ int sirq_sim_spawn(struct sirq_sim *sim, const struct sirq_sim_task_config *conf
     take_allowed(sim, config, allowed);
     vcpu = home(sim, allowed);
     if (vcpu == NULL)
-        return sirq_fail(err, EINVAL, "%s: cpu %d: not one of the %u CPUs that is online", config->name,
-                         config->cpu, sim->ncpus);
+        return sirq_fail(err, EINVAL, "%s: cpu %d: not one of the %u CPUs that is online",
+                         config->name, config->cpu, sim->ncpus);
     if (sim->ntasks >= SIRQ_SIM_TASKS)
         return sirq_fail(err, EINVAL, "%s: more than %u tasks", config->name, SIRQ_SIM_TASKS);
     task = sirq_task_new(sim, vcpu, &params);

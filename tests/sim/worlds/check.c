@@ -97,8 +97,7 @@ static void check_progress(struct world *world, const struct sirq_vcpu *vcpu)
         seen->run_start_ns = cpu->run_start_ns;
         seen->long_runs = cpu->stats.long_runs;
     }
-    if (cpu->online && cpu->run_start_ns != 0 &&
-        now - cpu->run_start_ns > stall + 2 * (stall / 4))
+    if (cpu->online && cpu->run_start_ns != 0 && now - cpu->run_start_ns > stall + 2 * (stall / 4))
         MUST(world, cpu->stats.long_runs != seen->long_runs);
 }
 

@@ -47,15 +47,18 @@ static void describe(const struct world *world)
     for (unsigned i = 0; i < world->ncpus; i++) {
         const struct sirq_vcpu *vcpu = &world->sim->vcpus[i];
 
-        fprintf(stderr,
-                "cpu %u: %s word %016llx running %d ksoftirqd %u need_resched %u curr %s/%u class %d "
-                "prio %d depth %u fair %u rt %u throttled %d tick stopped %d passes %llu\n",
-                i, vcpu->active ? "here" : vcpu->cpu->online ? "leaving" : "gone",
-                (unsigned long long)vcpu->cpu->word, vcpu->cpu->running, vcpu->cpu->ksoftirqd,
-                vcpu->cpu->need_resched, vcpu->curr->name, vcpu->curr->ctx.token, vcpu->curr->class,
-                vcpu->curr->priority, vcpu->curr->ctx.hardirq_depth, vcpu->fair.nr, vcpu->rt.nr,
-                vcpu->rt.throttled, vcpu->tick_stopped,
-                (unsigned long long)vcpu->cpu->stats.passes);
+        fprintf(
+            stderr,
+            "cpu %u: %s word %016llx running %d ksoftirqd %u need_resched %u curr %s/%u class %d "
+            "prio %d depth %u fair %u rt %u throttled %d tick stopped %d passes %llu\n",
+            i,
+            vcpu->active        ? "here"
+            : vcpu->cpu->online ? "leaving"
+                                : "gone",
+            (unsigned long long)vcpu->cpu->word, vcpu->cpu->running, vcpu->cpu->ksoftirqd,
+            vcpu->cpu->need_resched, vcpu->curr->name, vcpu->curr->ctx.token, vcpu->curr->class,
+            vcpu->curr->priority, vcpu->curr->ctx.hardirq_depth, vcpu->fair.nr, vcpu->rt.nr,
+            vcpu->rt.throttled, vcpu->tick_stopped, (unsigned long long)vcpu->cpu->stats.passes);
     }
     for (unsigned i = 0; i < WORLD_TASKLETS; i++)
         fprintf(stderr, "tasklet %u: state %u disabled %u dying %u inside %d\n", i,
@@ -173,8 +176,8 @@ static void note_replay(uint64_t seed, uint32_t without)
 
     for (unsigned i = 0; i < WORLD_NR_FAULTS; i++)
         if (without >> i & 1) {
-            len += (size_t)snprintf(replay + len, sizeof(replay) - len, "%s%s", lead,
-                                    fault_names[i]);
+            len +=
+                (size_t)snprintf(replay + len, sizeof(replay) - len, "%s%s", lead, fault_names[i]);
             lead = ",";
         }
     snprintf(replay + len, sizeof(replay) - len, "%s\n", without != 0 ? "'" : "");
@@ -351,8 +354,9 @@ static void parse(struct work *work, int argc, char **argv)
         else if (value != NULL && strcmp(argv[i], "--minimise") == 0)
             exit(minimise(number(value)));
         else {
-            fprintf(stderr, "usage: %s [--seed FIRST] [--count N] [--kept FILE] [--jobs N] "
-                            "[--without FAULT,...] [--minimise SEED]\n",
+            fprintf(stderr,
+                    "usage: %s [--seed FIRST] [--count N] [--kept FILE] [--jobs N] "
+                    "[--without FAULT,...] [--minimise SEED]\n",
                     argv[0]);
             exit(2);
         }

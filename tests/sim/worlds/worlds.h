@@ -27,19 +27,19 @@
  * What can go wrong in a world, each with a switch (--without NAME).
  * X(symbol, name, percent of the worlds that have it)
  */
-#define WORLD_FAULTS(X)        \
-    X(CPUS, "cpus", 40)        \
-    X(LOST, "lost", 25)        \
+#define WORLD_FAULTS(X)         \
+    X(CPUS, "cpus", 40)         \
+    X(LOST, "lost", 25)         \
     X(SPURIOUS, "spurious", 25) \
-    X(LATE, "late", 25)        \
-    X(STALL, "stall", 15)      \
-    X(AGAIN, "again", 30)      \
-    X(FULL, "full", 25)        \
-    X(POLICY, "policy", 35)    \
+    X(LATE, "late", 25)         \
+    X(STALL, "stall", 15)       \
+    X(AGAIN, "again", 30)       \
+    X(FULL, "full", 25)         \
+    X(POLICY, "policy", 35)     \
     X(THREADED, "threaded", 20) \
-    X(DEAF, "deaf", 25)        \
-    X(KILL, "kill", 40)        \
-    X(SOCKETS, "sockets", 30)  \
+    X(DEAF, "deaf", 25)         \
+    X(KILL, "kill", 40)         \
+    X(SOCKETS, "sockets", 30)   \
     X(DEVS, "devs", 30)
 
 /* cpus      CPUs leave and return, never the last one
