@@ -154,7 +154,8 @@ static void deferred_socket_waits_a_while_for_ksoftirqd_and_no_longer(void **sta
     struct world *w = *state;
 
     sirq_set_policy(&w->h.core, &one_pass_policy);
-    put(w, w->to_a, 64); /* the interrupt's pass; a run of ksoftirqd each: */
+    w->a->wq.nwaiters = 0; /* nobody is woken whom ksoftirqd would have to make room for */
+    put(w, w->to_a, 64);   /* the interrupt's pass; a run of ksoftirqd each: */
     put(w, w->to_b, 1);
     put(w, w->to_a, 63);
     put(w, w->to_a, 3 * 64);
@@ -170,12 +171,29 @@ static void deferred_socket_waits_a_while_for_ksoftirqd_and_no_longer(void **sta
     assert_false(w->b->feed[0].listed);
 }
 
+static void deferred_socket_is_woken_when_ksoftirqd_gives_way(void **state)
+{
+    struct world *w = *state;
+
+    sirq_set_policy(&w->h.core, &one_pass_policy);
+    w->a->wq.nwaiters = 0;
+    put(w, w->to_a, 64);
+    put(w, w->to_b, 1);
+    put(w, w->to_a, 63 + 64);
+    interrupt(w);
+    w->h.cpu[0].need_resched = 1; /* the scheduler takes the CPU from it */
+    net_host_ksoftirqd(&w->h, 0, 1);
+    assert_int_equal(w->b->wq.seq, 1);
+    assert_false(w->b->feed[0].listed);
+}
+
 static void closed_socket_is_forgotten_while_listed(void **state)
 {
     struct world *w = *state;
     const struct sirq_socket_config again = {.port = 2000};
 
     sirq_set_policy(&w->h.core, &one_pass_policy);
+    w->a->wq.nwaiters = 0;
     put(w, w->to_a, 64);
     put(w, w->to_b, 64);
     put(w, w->to_a, 64);
@@ -235,6 +253,7 @@ int main(void)
         TEST(deferred_socket_is_still_listed_in_the_next_poll),
         TEST(deferred_socket_is_woken_when_the_run_ends),
         TEST(deferred_socket_waits_a_while_for_ksoftirqd_and_no_longer),
+        TEST(deferred_socket_is_woken_when_ksoftirqd_gives_way),
         TEST(closed_socket_is_forgotten_while_listed),
         TEST(queue_fill_is_that_of_the_fullest_socket_fed),
         TEST(socket_armed_is_woken_without_sleeper),
