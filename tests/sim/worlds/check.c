@@ -155,6 +155,21 @@ static void check_queues(struct world *world, struct sirq_vcpu *vcpu)
         MUST(world, sirq_event_queued(&vcpu->resched_event) || vcpu->resched_line.posted);
 }
 
+/* An instance on a list has NET_RX; a device that is masked has its instance scheduled. */
+static void check_polls(struct world *world)
+{
+    for (unsigned i = 0; i < world->ncpus; i++) {
+        const struct sirq_cpu *cpu = &world->core->cpus[i];
+        const struct sirq_net_cpu *nc = sirq_net_cpu(cpu);
+
+        if (nc->polls.first != NULL || nc->incoming.head != NULL)
+            MUST(world, owned(cpu) || (sirq_pending(cpu) & SIRQ_BIT(SIRQ_NET_RX)));
+    }
+    for (unsigned i = 0; i < world->nnics; i++)
+        MUST(world, !world->nic[i]->masked || world->nic[i]->irq == NULL ||
+                        world->dev[i].napi.state != 0);
+}
+
 static void check_packets(struct world *world)
 {
     struct sirq_net_stats stats;
@@ -231,6 +246,7 @@ void world_check(struct sirq_sim *sim, void *arg)
         check_ownership(world, vcpu);
         check_queues(world, vcpu);
     }
+    check_polls(world);
     check_packets(world);
     check_sleepers(world);
 }
