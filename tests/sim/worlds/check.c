@@ -155,7 +155,10 @@ static void check_queues(struct world *world, struct sirq_vcpu *vcpu)
         MUST(world, sirq_event_queued(&vcpu->resched_event) || vcpu->resched_line.posted);
 }
 
-/* An instance on a list has NET_RX; a device that is masked has its instance scheduled. */
+/*
+ * An instance on a list has NET_RX; a device that is masked has its instance scheduled; a
+ * socket is not left listed by a run after which ksoftirqd gives way.
+ */
 static void check_polls(struct world *world)
 {
     for (unsigned i = 0; i < world->ncpus; i++) {
@@ -164,10 +167,12 @@ static void check_polls(struct world *world)
 
         if (nc->polls.first != NULL || nc->incoming.head != NULL)
             MUST(world, owned(cpu) || (sirq_pending(cpu) & SIRQ_BIT(SIRQ_NET_RX)));
+        if (nc->feeds != NULL)
+            MUST(world, owned(cpu) || !world->seen[i].need_resched);
     }
     for (unsigned i = 0; i < world->nnics; i++)
-        MUST(world, !world->nic[i]->masked || world->nic[i]->irq == NULL ||
-                        world->dev[i].napi.state != 0);
+        MUST(world,
+             !world->nic[i]->masked || world->nic[i]->irq == NULL || world->dev[i].napi.state != 0);
 }
 
 static void check_packets(struct world *world)

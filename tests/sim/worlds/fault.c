@@ -6,6 +6,9 @@
  */
 #include "worlds.h"
 
+#define SIRQ_NET_INTERNAL
+#include "../../../src/net/private.h"
+
 static uint64_t chaos(struct world *world, uint64_t least, uint64_t most)
 {
     return draw(&world->chaos, least, most);
@@ -163,6 +166,20 @@ void world_fault_task(struct world *world, struct sirq_cpu *cpu)
         kill_tasklet(world, cpu);
 }
 
+/* Does a CPU still owe a wake-up to a socket that is gone?  By address: it is gone. */
+static bool listed(const struct world *world, const struct sirq_socket *gone)
+{
+    for (unsigned i = 0; i < world->ncpus; i++) {
+        const struct sirq_feed *feed = sirq_net_cpu(&world->core->cpus[i])->feeds;
+
+        while (feed != NULL && feed != &gone->feed[i])
+            feed = feed->next;
+        if (feed != NULL)
+            return true;
+    }
+    return false;
+}
+
 /* By its only receiver.  Nothing is delivered once closing has begun: it unlinks at once. */
 void world_socket_reopen(struct world *world, unsigned i)
 {
@@ -173,6 +190,7 @@ void world_socket_reopen(struct world *world, unsigned i)
 
     sirq_socket_stats(sock, &stats);
     sirq_socket_close(sock);
+    MUST(world, !listed(world, sock));
     world->closed[i].queued += stats.queued;
     world->closed[i].taken += stats.received + stats.len;
     world->closed[i].discarded += stats.len;
