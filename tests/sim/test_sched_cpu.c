@@ -61,11 +61,15 @@ static void one_charge(struct sirq_sim_task *task, void *arg)
 /* The sibling works for 16 ms in the middle: 10 ms worth of it alone. */
 static void smt_pace_follows_the_sibling_within_a_charge(void **state)
 {
-    struct sirq_sim *sim = sched_world(4, 2);
+    struct sirq_sim_config config = sched_config(4);
+    struct sirq_sim *sim;
     struct stretch whole = {.start = MS, .work = 100 * MS},
                    part = {.start = 50 * MS, .work = 10 * MS};
 
     (void)state;
+    config.smt = 2;
+    config.hz = 1; /* no tick that would ask anew */
+    sim = sched_create(&config);
     sched_spawn(sim, one_charge, &whole, 2, NULL);
     sched_spawn(sim, one_charge, &part, 3, NULL);
     sirq_sim_run(sim, SECOND);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What every fair scheduler has to keep: each test runs under CFS and under EEVDF. */
+/* What every fair scheduler has to keep, under CFS and under EEVDF; and what EEVDF promises. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -52,11 +52,14 @@ static void sleeper_beside_a_hog_runs_within_a_slice(void **state)
     struct sched_periodic p = {.interval = 20 * MS + 300000};
 
     sched_spawn(sim, sched_hog, NULL, 0, NULL);
-    sched_spawn(sim, sched_periodic, &p, 0, NULL);
+    sched_spawn(sim, sched_periodic, &p, 0, &(struct sirq_sched){.nice = -10});
     sirq_sim_run(sim, 4 * SECOND);
     assert_in_range(p.n, 190, 197);
     /* CFS preempts at once; EEVDF lets the slice end, which a tick sees */
-    assert_in_range(p.late_max, 1000, eevdf(state) ? 2 * MS : 5000);
+    if (eevdf(state))
+        assert_in_range(p.late_max, MS / 2, 2 * MS);
+    else
+        assert_in_range(p.late_max, 1000, 5000);
     sirq_sim_destroy(sim);
 }
 
@@ -136,6 +139,56 @@ static void naps_earn_no_more_than_a_fair_share(void **state)
     sirq_sim_destroy(sim);
 }
 
+static void dodge_ticks(struct sirq_sim_task *task, void *arg)
+{
+    struct sirq_sim *sim = sirq_sim_of(task);
+
+    (void)arg;
+    for (;;) {
+        sirq_sim_sleep_until(task, sirq_sim_now_ns(sim) / MS * MS + MS + 100000);
+        sirq_sim_spend(sim, 850000);
+    }
+}
+
+/* It is always asleep when a tick looks; but a sleep keeps the debt. */
+static void naps_at_ticks_do_not_wipe_out_a_debt(void **state)
+{
+    struct sirq_sim *sim = world(state, 1);
+    struct sirq_sim_task *dodger = sched_spawn(sim, dodge_ticks, NULL, 0, NULL);
+
+    sched_spawn(sim, sched_hog, NULL, 0, NULL);
+    sirq_sim_run(sim, 10 * SECOND);
+    assert_in_range(sched_time_ns(dodger), 3 * SECOND, 5200 * MS);
+    sirq_sim_destroy(sim);
+}
+
+static void section_then_hog(struct sirq_sim_task *task, void *arg)
+{
+    struct sirq_sim *sim = sirq_sim_of(task);
+    struct sirq_cpu *cpu = sirq_sim_this_cpu(sim);
+
+    sirq_bh_disable(cpu);
+    sirq_sim_spend(sim, 5 * SECOND);
+    sirq_bh_enable(cpu);
+    sirq_sim_sleep_until(task, 6 * SECOND);
+    sched_hog(task, arg);
+}
+
+/* EEVDF bounds the debt that a task takes along; under CFS it would wait for seconds. */
+static void debt_taken_through_a_sleep_is_bounded(void **state)
+{
+    struct sirq_sim *sim = world(state, 1);
+    struct sirq_sim_task *task = sched_spawn(sim, section_then_hog, NULL, 0, NULL);
+    uint64_t before;
+
+    sched_spawn(sim, sched_hog, NULL, 0, NULL);
+    sirq_sim_run(sim, 6 * SECOND);
+    before = sched_time_ns(task);
+    sirq_sim_run(sim, 6 * SECOND + 100 * MS);
+    assert_in_range(sched_time_ns(task) - before, 45 * MS, 52 * MS);
+    sirq_sim_destroy(sim);
+}
+
 static void yield_for_ever(struct sirq_sim_task *task, void *arg)
 {
     (void)arg;
@@ -195,11 +248,11 @@ static void check_lags(struct sirq_vcpu *vcpu)
 
 static void lag_under_random_load_stays_bounded(void **state)
 {
+    static const int nice[] = {-20, 19, 0, -6};
     struct sirq_sim *sim = world(state, 2);
 
     for (unsigned i = 0; i < 12; i++)
-        all[i] = sched_spawn(sim, restless, NULL, -1,
-                             &(struct sirq_sched){.nice = (int)(i % 4) * 4 - 6});
+        all[i] = sched_spawn(sim, restless, NULL, -1, &(struct sirq_sched){.nice = nice[i % 4]});
     for (uint64_t ms = 1; ms < 4000; ms++) {
         sirq_sim_run(sim, ms * MS + ms * 997 % MS);
         for (unsigned cpu = 0; cpu < 2; cpu++)
@@ -216,11 +269,14 @@ static int run_under(const char *name, enum sirq_sim_scheduler scheduler)
         cmocka_unit_test_prestate(crowd_of_hogs_starves_nobody, &scheduler),
         cmocka_unit_test_prestate(long_sleep_earns_little, &scheduler),
         cmocka_unit_test_prestate(naps_earn_no_more_than_a_fair_share, &scheduler),
+        cmocka_unit_test_prestate(naps_at_ticks_do_not_wipe_out_a_debt, &scheduler),
         cmocka_unit_test_prestate(yielding_task_leaves_the_cpu_to_a_hog, &scheduler),
+        /* from here on EEVDF alone */
+        cmocka_unit_test_prestate(debt_taken_through_a_sleep_is_bounded, &scheduler),
         cmocka_unit_test_prestate(lag_under_random_load_stays_bounded, &scheduler),
     };
 
-    return _cmocka_run_group_tests(name, tests, (size_t)(scheduler == SIRQ_SIM_EEVDF ? 7 : 6), NULL,
+    return _cmocka_run_group_tests(name, tests, (size_t)(scheduler == SIRQ_SIM_EEVDF ? 9 : 7), NULL,
                                    NULL);
 }
 
