@@ -114,6 +114,7 @@ static struct sirq_vcpu *find_lower(const struct sirq_sim_task *task, unsigned f
         best = find(task, from, (struct wanted){.mask = sim->rt_mask, .not = true});
     if (best != NULL)
         return best;
+    assert(sim->vcpus != NULL);
     for (unsigned i = 0; i < sim->ncpus; i++) {
         struct sirq_vcpu *vcpu = &sim->vcpus[(from + i) % sim->ncpus];
 
