@@ -26,6 +26,7 @@ void sirq_spec_sim_config(const struct sirq_spec *spec, struct sirq_sim_config *
         .hz = machine->hz,
         .smt = machine->smt,
         .smt_permille = machine->smt_permille,
+        .scheduler = (enum sirq_sim_scheduler)machine->scheduler,
         .irq_time_accounting = machine->irq_time_accounting,
         .ipi_ns = machine->ipi_ns,
         .rt_period_ns = machine->rt_period_ns,
@@ -36,6 +37,7 @@ void sirq_spec_sim_config(const struct sirq_spec *spec, struct sirq_sim_config *
             .latency_ns = machine->fair->latency_ns,
             .min_granularity_ns = machine->fair->min_granularity_ns,
             .wakeup_granularity_ns = machine->fair->wakeup_granularity_ns,
+            .slice_ns = machine->fair->slice_ns,
         };
     if (machine->ksoftirqd != NULL)
         out->ksoftirqd = sched_of(machine->ksoftirqd);

@@ -215,7 +215,7 @@ enum sirq_spec_stat {
     X(FAIRNESS, "fairness", "t", false, "percent", "Jain's index of the threads' rates")        \
     X(CPU_FAIRNESS, "cpu_fairness", "t", false, "percent", "the same of their CPU time")        \
     X(STALLS, "stalls", "tc", false, "stalls", "of a watchdog; RCU stalls of a CPU")            \
-    X(STALL_AFTER, "stall_after", "c", false, "jiffies", "without a quiescent state, longest")  \
+    X(STALL_AFTER, "stall_after", "c", false, "jiffies", "without a quiescent state, at a stall") \
     X(DROPS, "drops", "tn", false, "packets", "at full sockets of threads; at full rings")      \
     X(SOFTIRQ, "softirq", "c", false, "percent", "true time, wherever it ran")                  \
     X(HARDIRQ, "hardirq", "c", false, "percent", "true time")                                   \

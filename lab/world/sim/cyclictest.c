@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sleeps until the next multiple of its interval and measures how late it wakes, as
- * cyclictest.  An interval that is over before it could begin is left out.
+ * Sleeps until the next multiple of its interval, as cyclictest; how late it wakes is what
+ * every thread's wake-ups tell.  An interval that is over before it could begin is left out.
  */
 #include "kind.h"
 
@@ -19,7 +19,6 @@ static void cycle(struct sirq_sim_thread *thread)
     while (!thread->rig->closing) {
         due += ((sirq_sim_now_ns(sim) - due) / spec->interval_ns + 1) * spec->interval_ns;
         sirq_sim_sleep_until(thread->task, due);
-        sirq_sim_record(thread, &thread->wakeup, sirq_sim_now_ns(sim) - due);
         if (spec->work_ns != 0)
             sirq_sim_spend(sim, spec->work_ns);
         thread->count++;

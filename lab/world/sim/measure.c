@@ -22,7 +22,7 @@ struct nic_sample {
 };
 
 struct cpu_sample {
-    uint64_t softirq_ns, hardirq_ns, idle_ns, ksoftirqd_ns, punts;
+    uint64_t softirq_ns, hardirq_ns, idle_ns, ksoftirqd_ns, punts, rcu_stalls, stall_jiffies;
 };
 
 struct sample {
@@ -72,6 +72,8 @@ static void sample_cpu(struct sirq_sim_rig *rig, unsigned cpu, struct cpu_sample
         .idle_ns = stats.time_ns[SIRQ_SIM_IDLE],
         .ksoftirqd_ns = ksoftirqd.sched_ns,
         .punts = sirq_sim_core(rig->sim)->cpus[cpu].stats.punts,
+        .rcu_stalls = stats.rcu_stalls,
+        .stall_jiffies = stats.rcu_first_stall_jiffies,
     };
 }
 
@@ -220,6 +222,9 @@ static double of_cpus(const struct world *world, const struct sirq_sim_target *t
         sum.idle_ns += b->idle_ns - a->idle_ns;
         sum.ksoftirqd_ns += b->ksoftirqd_ns - a->ksoftirqd_ns;
         sum.punts += b->punts - a->punts;
+        sum.rcu_stalls += b->rcu_stalls - a->rcu_stalls;
+        if (b->stall_jiffies > sum.stall_jiffies)
+            sum.stall_jiffies = b->stall_jiffies;
     }
     switch (target->what) {
     case SIRQ_SPEC_SOFTIRQ:
@@ -232,6 +237,10 @@ static double of_cpus(const struct world *world, const struct sirq_sim_target *t
         return percent(world, sum.ksoftirqd_ns) / target->n;
     case SIRQ_SPEC_PUNTS:
         return per_second(world, sum.punts);
+    case SIRQ_SPEC_STALLS:
+        return (double)sum.rcu_stalls;
+    case SIRQ_SPEC_STALL_AFTER: /* since the world began: a stall takes longer than a warm-up */
+        return sum.stall_jiffies != 0 ? (double)sum.stall_jiffies : __builtin_nan("");
     default:
         return __builtin_nan("");
     }
@@ -292,28 +301,55 @@ static double value_of(const struct world *world, const struct sirq_sim_figure *
 
 /* ---- one world ------------------------------------------------------------------------------ */
 
-/* Times of threads go into the distributions that somebody asked for. */
+/* Where figures of CPUs come from. */
+static const enum sirq_sim_traced traced[] = {
+    [SIRQ_SPEC_RUN] = SIRQ_SIM_RUN,
+    [SIRQ_SPEC_RUN_PACKETS] = SIRQ_SIM_RUN_PACKETS,
+    [SIRQ_SPEC_LAST_PASS] = SIRQ_SIM_LAST_PASS,
+    [SIRQ_SPEC_RAISE_TO_RUN] = SIRQ_SIM_RAISE_TO_RUN,
+};
+
+static void connect_threads(struct world *world, const struct sirq_sim_target *target,
+                            struct sirq_dist *dist)
+{
+    struct sirq_sim_group *group = &world->rig.groups[target->first];
+
+    for (uint32_t i = 0; i < group->n; i++) {
+        struct sirq_sim_thread *thread = &group->threads[i];
+        struct sirq_sim_sink *sink =
+            target->what == SIRQ_SPEC_LATENCY ? &thread->latency : &thread->wakeup;
+
+        if (target->thread == SIRQ_SIM_ALL)
+            sink->dist[0] = dist;
+        else if (target->thread == i)
+            sink->dist[1] = dist;
+    }
+}
+
+/* What happens goes into the distributions that somebody asked for.  Those of one CPU and of
+ * all stand apart, also where there is only one. */
 static void connect(struct world *world, struct sirq_sim_outcome *out)
 {
     const struct sirq_sim_plan *plan = world->job->plan;
 
     for (uint32_t d = 0; d < plan->n_dists; d++) {
         const struct sirq_sim_target *target = &plan->dists[d];
-        struct sirq_sim_group *group = &world->rig.groups[target->first];
 
-        if (target->of != SIRQ_SIM_THREADS)
-            continue;
-        for (uint32_t i = 0; i < group->n; i++) {
-            struct sirq_sim_thread *thread = &group->threads[i];
-            struct sirq_sim_sink *sink =
-                target->what == SIRQ_SPEC_LATENCY ? &thread->latency : &thread->wakeup;
-
-            if (target->thread == SIRQ_SIM_ALL)
-                sink->dist[0] = &out->dists[d];
-            else if (target->thread == i)
-                sink->dist[1] = &out->dists[d];
-        }
+        if (target->of == SIRQ_SIM_THREADS)
+            connect_threads(world, target, &out->dists[d]);
+        for (uint32_t i = target->first; target->of == SIRQ_SIM_CPU && i < target->first + target->n;
+             i++)
+            world->rig.cpus[i].sink[traced[target->what]].dist[target->n == 1] = &out->dists[d];
     }
+}
+
+static bool wants_trace(const struct sirq_sim_plan *plan)
+{
+    for (uint32_t d = 0; d < plan->n_dists; d++) {
+        if (plan->dists[d].of == SIRQ_SIM_CPU)
+            return true;
+    }
+    return false;
 }
 
 static int prepare(struct world *world, struct sirq_error *err)
@@ -344,6 +380,7 @@ static int measure(struct world *world, struct sirq_sim_outcome *out, struct sir
     world->rig.measuring = true;
     rc = sirq_sim_pass_time(world->rig.sim, world->ns, world->job->stop);
     world->rig.measuring = false;
+    sirq_sim_rig_trace_end(&world->rig);
     if (rc)
         return rc;
     take(world, &world->after);
@@ -362,6 +399,7 @@ int sirq_sim_job_run(const struct sirq_sim_job *job, struct sirq_sim_outcome *ou
         .spec = job->spec,
         .policy = job->policy,
         .seed = job->seed,
+        .trace = wants_trace(job->plan),
         .end_ns = (run->warmup_ms + run->duration_ms) * NS_PER_MS,
     };
     int rc = prepare(&world, err);

@@ -88,7 +88,7 @@ static void put_value(struct grid *grid, uint32_t column, const struct sirq_sim_
         return;
     }
     off = v.most - v.value > v.value - v.least ? v.most - v.value : v.value - v.least;
-    if (off > 0 && v.value > 0)
+    if (v.value > 0 && 100 * off / v.value >= 0.5)
         put(grid, column, "%s +-%.0f%%", sirq_sim_report_number(buf, v.value),
             100 * off / v.value);
     else

@@ -48,6 +48,13 @@ static int open_sim(struct sirq_sim_rig *rig, const struct sirq_sim_rig_config *
     sim.seed = config->seed;
     sim.report = note_report;
     sim.report_arg = rig;
+    if (config->trace) {
+        rig->cpus = many(rig->spec->machine.cpus, sizeof(*rig->cpus), err);
+        if (rig->cpus == NULL)
+            return -ENOMEM;
+        sim.trace = sirq_sim_rig_trace;
+        sim.trace_arg = rig;
+    }
     return sirq_sim_create(&rig->sim, &sim, err);
 }
 
@@ -172,6 +179,13 @@ static void thread_main(struct sirq_sim_task *task, void *arg)
     thread->done = true;
 }
 
+static void thread_woken(void *arg, uint64_t latency_ns)
+{
+    struct sirq_sim_thread *thread = arg;
+
+    sirq_sim_record(thread, &thread->wakeup, latency_ns);
+}
+
 static struct sirq_sched sched_of(const struct sirq_spec_sched *spec)
 {
     static const int policy[] = {
@@ -193,6 +207,7 @@ static int spawn(struct sirq_sim_thread *thread, struct sirq_error *err)
         .fn = thread_main,
         .arg = thread,
         .cpu = -1,
+        .woken = thread_woken,
         .sched = sched_of(&spec->sched),
     };
 
@@ -347,4 +362,5 @@ void sirq_sim_rig_close(struct sirq_sim_rig *rig)
     sirq_sim_destroy(rig->sim);
     free(rig->groups);
     free(rig->nics);
+    free(rig->cpus);
 }

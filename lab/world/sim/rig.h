@@ -53,12 +53,29 @@ struct sirq_sim_rig_nic {
     uint32_t n_rings, n_open, n_attached;
 };
 
+/* What is traced on a CPU. */
+enum sirq_sim_traced {
+    SIRQ_SIM_RUN,         /* length, ns */
+    SIRQ_SIM_RUN_PACKETS, /* polled */
+    SIRQ_SIM_LAST_PASS,   /* ns into the run when its last pass began; 0: it made one */
+    SIRQ_SIM_RAISE_TO_RUN,
+    SIRQ_SIM_NR_TRACED
+};
+
+struct sirq_sim_rig_cpu {
+    struct sirq_sim_sink sink[SIRQ_SIM_NR_TRACED];
+    bool running; /* a run goes on */
+    uint64_t begin_ns, last_pass_ns;
+    uint32_t frames;
+};
+
 struct sirq_sim_rig {
     const struct sirq_spec *spec;
     struct sirq_sim *sim;
     struct sirq_net *net;
     struct sirq_sim_rig_nic *nics;
     struct sirq_sim_group *groups;
+    struct sirq_sim_rig_cpu *cpus; /* null: nothing is traced */
     uint32_t n_nics, n_groups;
     uint16_t next_port;
     bool measuring, closing, quit;
@@ -70,6 +87,7 @@ struct sirq_sim_rig_config {
     const struct sirq_policy *policy;
     uint64_t seed;
     uint64_t end_ns; /* traffic stops then, if not before */
+    bool trace;      /* fill what rig->cpus will point to */
 };
 
 /* 0, -EINVAL or -ENOMEM with err filled; close in any case. */
@@ -82,6 +100,10 @@ void sirq_sim_rig_close(struct sirq_sim_rig *rig);
 
 /* Part of close: devices fall silent and all threads come to their end. */
 void sirq_sim_rig_end(struct sirq_sim_rig *rig);
+
+/* The callback of a traced world; and the end of the measured time. */
+void sirq_sim_rig_trace(void *arg, const struct sirq_sim_trace *trace);
+void sirq_sim_rig_trace_end(struct sirq_sim_rig *rig);
 
 /* The NIC called `name`, for threads that `who` names in a complaint: null with err filled. */
 struct sirq_sim_rig_nic *sirq_sim_rig_nic(struct sirq_sim_rig *rig, const char *name,

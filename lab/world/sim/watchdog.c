@@ -24,11 +24,8 @@ static void watch(struct sirq_sim_thread *thread)
     struct sirq_sim *sim = thread->rig->sim;
 
     while (!thread->rig->closing) {
-        uint64_t ran = sirq_sim_now_ns(sim), due = ran + spec->interval_ns;
-
-        thread->due_ns = ran + spec->limit_ns;
-        sirq_sim_sleep_until(thread->task, due);
-        sirq_sim_record(thread, &thread->wakeup, sirq_sim_now_ns(sim) - due);
+        thread->due_ns = sirq_sim_now_ns(sim) + spec->limit_ns;
+        sirq_sim_sleep_until(thread->task, sirq_sim_now_ns(sim) + spec->interval_ns);
         thread->stalls += sirq_sim_now_ns(sim) > thread->due_ns;
         thread->due_ns = UINT64_MAX;
         thread->count++;
