@@ -21,7 +21,7 @@
 #define SIRQ_LAB_RATE_LIMIT UINT64_C(100000000) /* packets/s; more than any Ethernet */
 #define SIRQ_LAB_SWEEP 11u
 #define SIRQ_LAB_JOBS 256u
-#define SIRQ_LAB_LATENCY_RATE 10000.0           /* up to this rate latency means something */
+#define SIRQ_LAB_LATENCY_RATE 10000.0 /* up to this rate latency means something */
 
 enum sirq_lab_nic { SIRQ_LAB_SHM, SIRQ_LAB_PACKET, SIRQ_LAB_NICS };
 enum sirq_lab_rates { SIRQ_LAB_RATE_MAX, SIRQ_LAB_RATE_LIST, SIRQ_LAB_RATE_SWEEP };

@@ -204,27 +204,27 @@ enum sirq_spec_stat {
  * any other word before it, or as a time: how long each of them takes.
  */
 /* X(symbol, name, of, distribution?, unit, what it is); of: t threads, n NIC, d disk, c CPUs */
-#define SIRQ_SPEC_WHATS(X)                                                                      \
-    X(RATE, "rate", "tnd", false, "/s", "messages, transactions, blocks or periods; frames")    \
-    X(MBIT, "mbit", "t", false, "Mbit/s", "payload")                                            \
-    X(CPU, "cpu", "t", false, "percent", "CPU time as the scheduler charges it, of one CPU")    \
-    X(OWN_CPU, "own_cpu", "t", false, "percent", "CPU time of the thread's own code")           \
-    X(LATENCY, "latency", "td", true, "us",                                                     \
-      "arrival to receive; request to answer; request to block")                                \
-    X(WAKEUP, "wakeup", "t", true, "us", "from due or woken to running")                        \
-    X(FAIRNESS, "fairness", "t", false, "percent", "Jain's index of the threads' rates")        \
-    X(CPU_FAIRNESS, "cpu_fairness", "t", false, "percent", "the same of their CPU time")        \
-    X(STALLS, "stalls", "tc", false, "stalls", "of a watchdog; RCU stalls of a CPU")            \
+#define SIRQ_SPEC_WHATS(X)                                                                        \
+    X(RATE, "rate", "tnd", false, "/s", "messages, transactions, blocks or periods; frames")      \
+    X(MBIT, "mbit", "t", false, "Mbit/s", "payload")                                              \
+    X(CPU, "cpu", "t", false, "percent", "CPU time as the scheduler charges it, of one CPU")      \
+    X(OWN_CPU, "own_cpu", "t", false, "percent", "CPU time of the thread's own code")             \
+    X(LATENCY, "latency", "td", true, "us",                                                       \
+      "arrival to receive; request to answer; request to block")                                  \
+    X(WAKEUP, "wakeup", "t", true, "us", "from due or woken to running")                          \
+    X(FAIRNESS, "fairness", "t", false, "percent", "Jain's index of the threads' rates")          \
+    X(CPU_FAIRNESS, "cpu_fairness", "t", false, "percent", "the same of their CPU time")          \
+    X(STALLS, "stalls", "tc", false, "stalls", "of a watchdog; RCU stalls of a CPU")              \
     X(STALL_AFTER, "stall_after", "c", false, "jiffies", "without a quiescent state, at a stall") \
-    X(DROPS, "drops", "tn", false, "packets", "at full sockets of threads; at full rings")      \
-    X(SOFTIRQ, "softirq", "c", false, "percent", "true time, wherever it ran")                  \
-    X(HARDIRQ, "hardirq", "c", false, "percent", "true time")                                   \
-    X(IDLE, "idle", "c", false, "percent", "true time")                                         \
-    X(KSOFTIRQD, "ksoftirqd", "c", false, "percent", "of the thread, as the scheduler charges") \
-    X(RUN, "run", "c", true, "ms", "length of a softirq run")                                   \
-    X(RUN_PACKETS, "run_packets", "c", true, "packets", "polled by a softirq run")              \
-    X(LAST_PASS, "last_pass", "c", true, "ms", "into a run when its last pass began")           \
-    X(RAISE_TO_RUN, "raise_to_run", "c", true, "us", "from raise to action, all vectors")       \
+    X(DROPS, "drops", "tn", false, "packets", "at full sockets of threads; at full rings")        \
+    X(SOFTIRQ, "softirq", "c", false, "percent", "true time, wherever it ran")                    \
+    X(HARDIRQ, "hardirq", "c", false, "percent", "true time")                                     \
+    X(IDLE, "idle", "c", false, "percent", "true time")                                           \
+    X(KSOFTIRQD, "ksoftirqd", "c", false, "percent", "of the thread, as the scheduler charges")   \
+    X(RUN, "run", "c", true, "ms", "length of a softirq run")                                     \
+    X(RUN_PACKETS, "run_packets", "c", true, "packets", "polled by a softirq run")                \
+    X(LAST_PASS, "last_pass", "c", true, "ms", "into a run when its last pass began")             \
+    X(RAISE_TO_RUN, "raise_to_run", "c", true, "us", "from raise to action, all vectors")         \
     X(PUNTS, "punts", "c", false, "/s", "runs that left work to ksoftirqd")
 
 enum sirq_spec_what {

@@ -100,15 +100,16 @@ static void rr_client_alone_takes_its_work_and_the_round_trip(void **state)
     struct engine e;
 
     (void)state;
-    engine_run(&e, NIC
-               "threads: [{name: client, cpus: [0], pin: true, rr_client: {nic: eth0, rcvbuf: 65536,\n"
-               "  rtt_ns: 100000, work_ns: 10000, sections_least: 1, sections_most: 3}}]\n"
-               "measure:\n"
-               "  - {name: rate, of: client, what: rate}\n"
-               "  - {name: least, of: client, what: latency, stat: min}\n"
-               "  - {name: mean, of: client, what: latency, stat: mean}\n"
-               "  - {name: frames, of: eth0, what: rate}\n",
-               "time2ms", 1);
+    engine_run(
+        &e,
+        NIC "threads: [{name: client, cpus: [0], pin: true, rr_client: {nic: eth0, rcvbuf: 65536,\n"
+            "  rtt_ns: 100000, work_ns: 10000, sections_least: 1, sections_most: 3}}]\n"
+            "measure:\n"
+            "  - {name: rate, of: client, what: rate}\n"
+            "  - {name: least, of: client, what: latency, stat: min}\n"
+            "  - {name: mean, of: client, what: latency, stat: mean}\n"
+            "  - {name: frames, of: eth0, what: rate}\n",
+        "time2ms", 1);
     assert_between(engine_value(&e, "least"), 110, 116);
     assert_between(engine_value(&e, "rate") * engine_value(&e, "mean"), 0.99e6, 1.01e6);
     assert_between(engine_value(&e, "frames") - engine_value(&e, "rate"), -6, 6);
@@ -138,12 +139,12 @@ static void rr_server_answers_its_clients_round_after_round(void **state)
     struct engine e;
 
     (void)state;
-    engine_run(&e, NIC
-               "threads: [{name: server, count: 2, rr_server: {nic: eth0, clients: 5,\n"
-               "  rcvbuf: 65536, rtt_ns: 1000000, work_ns: 10000}}]\n"
-               "measure:\n"
-               "  - {name: rate, of: server, what: rate}\n"
-               "  - {name: server%, of: server, what: rate, each: true}\n",
+    engine_run(&e,
+               NIC "threads: [{name: server, count: 2, rr_server: {nic: eth0, clients: 5,\n"
+                   "  rcvbuf: 65536, rtt_ns: 1000000, work_ns: 10000}}]\n"
+                   "measure:\n"
+                   "  - {name: rate, of: server, what: rate}\n"
+                   "  - {name: server%, of: server, what: rate, each: true}\n",
                "time2ms", 1);
     /* 5 requests under way, each back after 1 ms and some 10 to 40 us */
     assert_between(engine_value(&e, "rate"), 5 / 1.045e-3, 5 / 1.010e-3);
@@ -156,19 +157,20 @@ static void udp_receivers_share_light_traffic_and_lose_nothing(void **state)
     struct engine e;
 
     (void)state;
-    engine_run(&e, NIC
-               "threads: [{name: rx, count: 3, cpus: [0], pin: true, udp_receiver: {rcvbuf: 65536}}]\n"
-               "traffic: [{name: t, nic: eth0, to: rx, arrivals: constant, rate: 1000, size: 142}]\n"
-               "measure:\n"
-               "  - {name: rate, of: rx, what: rate}\n"
-               "  - {name: rx%, of: rx, what: rate, each: true}\n"
-               "  - {name: mbit, of: rx, what: mbit}\n"
-               "  - {name: fair, of: rx, what: fairness}\n"
-               "  - {name: lost, of: rx, what: drops}\n"
-               "  - {name: min, of: rx, what: latency, stat: min, unit: ns}\n"
-               "  - {name: p50, of: rx, what: latency, stat: p50}\n"
-               "  - {name: max, of: rx, what: latency, stat: max}\n",
-               "time2ms", 1);
+    engine_run(
+        &e,
+        NIC "threads: [{name: rx, count: 3, cpus: [0], pin: true, udp_receiver: {rcvbuf: 65536}}]\n"
+            "traffic: [{name: t, nic: eth0, to: rx, arrivals: constant, rate: 1000, size: 142}]\n"
+            "measure:\n"
+            "  - {name: rate, of: rx, what: rate}\n"
+            "  - {name: rx%, of: rx, what: rate, each: true}\n"
+            "  - {name: mbit, of: rx, what: mbit}\n"
+            "  - {name: fair, of: rx, what: fairness}\n"
+            "  - {name: lost, of: rx, what: drops}\n"
+            "  - {name: min, of: rx, what: latency, stat: min, unit: ns}\n"
+            "  - {name: p50, of: rx, what: latency, stat: p50}\n"
+            "  - {name: max, of: rx, what: latency, stat: max}\n",
+        "time2ms", 1);
     assert_between(engine_value(&e, "rate"), 985, 1015);
     assert_between(engine_value(&e, "rx1"), 325, 345);
     assert_between(engine_value(&e, "rx3"), 325, 345);
@@ -189,15 +191,16 @@ static void udp_receiver_works_on_each_packet(void **state)
     struct engine e;
 
     (void)state;
-    engine_run(&e, NIC
-               "threads: [{name: rx, cpus: [1], pin: true, udp_receiver: {rcvbuf: 65536, batch: 8,\n"
-               "  work_ns: 5000}}]\n"
-               "traffic: [{name: t, nic: eth0, to: rx, arrivals: poisson, rate: 400000}]\n"
-               "measure:\n"
-               "  - {name: rate, of: rx, what: rate}\n"
-               "  - {name: lost, of: rx, what: drops}\n"
-               "  - {name: cpu, of: rx, what: cpu}\n",
-               "time2ms", 1);
+    engine_run(
+        &e,
+        NIC "threads: [{name: rx, cpus: [1], pin: true, udp_receiver: {rcvbuf: 65536, batch: 8,\n"
+            "  work_ns: 5000}}]\n"
+            "traffic: [{name: t, nic: eth0, to: rx, arrivals: poisson, rate: 400000}]\n"
+            "measure:\n"
+            "  - {name: rate, of: rx, what: rate}\n"
+            "  - {name: lost, of: rx, what: drops}\n"
+            "  - {name: cpu, of: rx, what: cpu}\n",
+        "time2ms", 1);
     assert_between(engine_value(&e, "rate"), 180000, 200000);
     assert_between(engine_value(&e, "lost"), 0.2 * 195000, 0.2 * 225000); /* of 0.2 s */
     assert_between(engine_value(&e, "cpu"), 99, 100.1);
@@ -209,11 +212,11 @@ static void traffic_starts_and_stops_when_it_says(void **state)
     struct engine e;
 
     (void)state;
-    engine_run(&e, NIC
-               "threads: [{name: rx, cpus: [0], udp_receiver: {rcvbuf: 65536}}]\n"
-               "traffic: [{name: t, nic: eth0, to: rx, arrivals: constant, rate: 10000,\n"
-               "  start_ms: 60, stop_ms: 110}]\n"
-               "measure: [{name: rate, of: rx, what: rate}]\n",
+    engine_run(&e,
+               NIC "threads: [{name: rx, cpus: [0], udp_receiver: {rcvbuf: 65536}}]\n"
+                   "traffic: [{name: t, nic: eth0, to: rx, arrivals: constant, rate: 10000,\n"
+                   "  start_ms: 60, stop_ms: 110}]\n"
+                   "measure: [{name: rate, of: rx, what: rate}]\n",
                "time2ms", 1);
     assert_between(engine_value(&e, "rate"), 2490, 2510); /* 50 of 200 ms */
     engine_free(&e);
@@ -224,10 +227,10 @@ static void world_with_too_many_sources_is_refused_in_one_line(void **state)
     struct engine e;
 
     (void)state;
-    engine_run(&e, NIC
-               "threads: [{name: rx, count: 65, udp_receiver: {rcvbuf: 65536}}]\n"
-               "traffic: [{name: t, nic: eth0, to: rx, arrivals: constant, rate: 100000}]\n"
-               "measure: [{name: rate, of: rx, what: rate}]\n",
+    engine_run(&e,
+               NIC "threads: [{name: rx, count: 65, udp_receiver: {rcvbuf: 65536}}]\n"
+                   "traffic: [{name: t, nic: eth0, to: rx, arrivals: constant, rate: 100000}]\n"
+                   "measure: [{name: rate, of: rx, what: rate}]\n",
                "time2ms", 1);
     assert_int_not_equal(e.rc, 0);
     assert_non_null(strstr(e.err.text, "too many"));
@@ -236,17 +239,17 @@ static void world_with_too_many_sources_is_refused_in_one_line(void **state)
 
 static void same_seed_gives_same_values_another_does_not(void **state)
 {
-    static const char text[] = NIC
-        "threads:\n"
-        "  - {name: rx, count: 2, cpus: [0], udp_receiver: {rcvbuf: 65536}}\n"
-        "  - {name: client, count: 5, rr_client: {nic: eth0, rcvbuf: 65536, rtt_ns: 50000,\n"
-        "      rtt_jitter_ns: 20000, work_ns: 3000}}\n"
-        "traffic: [{name: t, nic: eth0, to: rx, arrivals: poisson, rate: 300000}]\n"
-        "measure:\n"
-        "  - {name: rate, of: rx, what: rate}\n"
-        "  - {name: p99, of: client, what: latency, stat: p99}\n"
-        "  - {name: stddev, of: client, what: latency, stat: stddev}\n"
-        "  - {name: softirq, of: cpu0, what: softirq}\n";
+    static const char text[] =
+        NIC "threads:\n"
+            "  - {name: rx, count: 2, cpus: [0], udp_receiver: {rcvbuf: 65536}}\n"
+            "  - {name: client, count: 5, rr_client: {nic: eth0, rcvbuf: 65536, rtt_ns: 50000,\n"
+            "      rtt_jitter_ns: 20000, work_ns: 3000}}\n"
+            "traffic: [{name: t, nic: eth0, to: rx, arrivals: poisson, rate: 300000}]\n"
+            "measure:\n"
+            "  - {name: rate, of: rx, what: rate}\n"
+            "  - {name: p99, of: client, what: latency, stat: p99}\n"
+            "  - {name: stddev, of: client, what: latency, stat: stddev}\n"
+            "  - {name: softirq, of: cpu0, what: softirq}\n";
     struct engine a, b, c;
 
     (void)state;
@@ -274,14 +277,16 @@ static void shipped_flood_keeps_its_regimes(void **state)
     engine_run_shipped(&rr, "udp-flood", 1, set, "ksoftirqd");
     engine_run_shipped(&four, "udp-flood", 2, set, "ksoftirqd");
     assert_between(engine_value(&before, "receiver_rate"), 1500, 2500); /* calibrated on 2,000 */
-    assert_true(engine_value(&after, "receiver_rate") > 300 * engine_value(&before, "receiver_rate"));
+    assert_true(engine_value(&after, "receiver_rate") >
+                300 * engine_value(&before, "receiver_rate"));
     assert_between(engine_value(&after, "receiver_cpu"), 47, 53);
     assert_between(engine_value(&after, "ksoftirqd_cpu"), 47, 53);
     assert_true(engine_value(&after, "nic_drops") > engine_value(&before, "nic_drops"));
     assert_true(engine_value(&rr, "socket_drops") == 0);
     assert_true(engine_value(&rr, "receiver_rate") > engine_value(&after, "receiver_rate"));
     assert_between(engine_value(&four, "fairness"), 99, 100);
-    assert_true(engine_value(&four, "receiver_rate") < 1.25 * engine_value(&after, "receiver_rate"));
+    assert_true(engine_value(&four, "receiver_rate") <
+                1.25 * engine_value(&after, "receiver_rate"));
     engine_free(&before);
     engine_free(&after);
     engine_free(&rr);

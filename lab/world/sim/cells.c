@@ -51,8 +51,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-bool sirq_sim_row_value(const struct sirq_sim_row *row, uint32_t figure,
-                        struct sirq_sim_value *out)
+bool sirq_sim_row_value(const struct sirq_sim_row *row, uint32_t figure, struct sirq_sim_value *out)
 {
     const struct sirq_sim_plan *plan = &row->variant->plan;
     uint32_t dist = plan->figures[figure].dist, n = 0;
@@ -270,8 +269,8 @@ int sirq_sim_cells_rows(struct sirq_sim_cells *cells, const struct sirq_policy *
             row->variant = &cells->variants[v];
             row->policy = policy[p];
             row->complete = calloc((size_t)seeds + 1, sizeof(*row->complete));
-            row->values = calloc((size_t)seeds * row->variant->plan.n_figures + 1,
-                                 sizeof(*row->values));
+            row->values =
+                calloc((size_t)seeds * row->variant->plan.n_figures + 1, sizeof(*row->values));
             cells->n_rows++;
             if (row->complete == NULL || row->values == NULL)
                 return sirq_fail(err, ENOMEM, "out of memory");

@@ -11,7 +11,7 @@
 
 /* One setup, at the file's rates or at one that was asked for. */
 struct sirq_sim_variant {
-    char *name;        /* as in results: "1 receiver SCHED_RR 20 1000/s" */
+    char *name;     /* as in results: "1 receiver SCHED_RR 20 1000/s" */
     uint32_t setup; /* number in the spec */
     uint64_t rate;  /* asked for, packets/s; 0: the file's */
     struct sirq_spec *spec;
@@ -21,9 +21,9 @@ struct sirq_sim_variant {
 struct sirq_sim_row {
     const struct sirq_sim_variant *variant;
     const struct sirq_policy *policy;
-    uint32_t done, stalled; /* seeds that are complete; of them, whose policy was taken away */
-    bool *complete;         /* by seed */
-    double *values;         /* by seed, then figure of the plan */
+    uint32_t done, stalled;  /* seeds that are complete; of them, whose policy was taken away */
+    bool *complete;          /* by seed */
+    double *values;          /* by seed, then figure of the plan */
     struct sirq_dist *dists; /* of the plan, of all complete seeds; null while there are none */
 };
 

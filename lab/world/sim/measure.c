@@ -337,8 +337,8 @@ static void connect(struct world *world, struct sirq_sim_outcome *out)
 
         if (target->of == SIRQ_SIM_THREADS)
             connect_threads(world, target, &out->dists[d]);
-        for (uint32_t i = target->first; target->of == SIRQ_SIM_CPU && i < target->first + target->n;
-             i++)
+        for (uint32_t i = target->first;
+             target->of == SIRQ_SIM_CPU && i < target->first + target->n; i++)
             world->rig.cpus[i].sink[traced[target->what]].dist[target->n == 1] = &out->dists[d];
     }
 }

@@ -45,13 +45,13 @@ static void find_cpu(const struct sirq_spec *spec, const char *of, struct sirq_s
     assert(strncmp(of, "cpu", 3) == 0 && target->first < spec->machine.cpus);
 }
 
-#define FIND(list, count, kind)                       \
-    for (uint32_t i = 0; i < (count); i++) {          \
-        if (strcmp((list)[i].name, of) == 0) {        \
-            target->of = (kind);                      \
-            target->first = i;                        \
-            return;                                   \
-        }                                             \
+#define FIND(list, count, kind)                \
+    for (uint32_t i = 0; i < (count); i++) {   \
+        if (strcmp((list)[i].name, of) == 0) { \
+            target->of = (kind);               \
+            target->first = i;                 \
+            return;                            \
+        }                                      \
     }
 
 static void find_target(const struct sirq_spec *spec, const char *of,
@@ -71,8 +71,8 @@ static int name_figure(struct sirq_sim_figure *figure, const char *name)
     if (figure->target.thread == SIRQ_SIM_ALL || mark == NULL)
         n = asprintf(&figure->name, "%s", name);
     else
-        n = asprintf(&figure->name, "%.*s%u%s", (int)(mark - name), name,
-                     figure->target.thread + 1, mark + 1);
+        n = asprintf(&figure->name, "%.*s%u%s", (int)(mark - name), name, figure->target.thread + 1,
+                     mark + 1);
     if (n < 0)
         figure->name = NULL;
     return n < 0 ? -ENOMEM : 0;

@@ -67,7 +67,12 @@ const char *sirq_sim_report_number(char *buf, double value)
 
     if (size >= 999.5)
         return sirq_lab_table_si(buf, value);
-    snprintf(buf, 16, "%.*f", size == 0 || size >= 99.95 ? 0 : size >= 9.995 ? 1 : size >= 0.9995 ? 2 : 3, value);
+    snprintf(buf, 16, "%.*f",
+             size == 0 || size >= 99.95 ? 0
+             : size >= 9.995            ? 1
+             : size >= 0.9995           ? 2
+                                        : 3,
+             value);
     return buf;
 }
 
@@ -89,8 +94,7 @@ static void put_value(struct grid *grid, uint32_t column, const struct sirq_sim_
     }
     off = v.most - v.value > v.value - v.least ? v.most - v.value : v.value - v.least;
     if (v.value > 0 && 100 * off / v.value >= 0.5)
-        put(grid, column, "%s +-%.0f%%", sirq_sim_report_number(buf, v.value),
-            100 * off / v.value);
+        put(grid, column, "%s +-%.0f%%", sirq_sim_report_number(buf, v.value), 100 * off / v.value);
     else
         put(grid, column, "%s", sirq_sim_report_number(buf, v.value));
 }
@@ -285,7 +289,8 @@ static void print_setup(const struct sirq_sim_report *report, uint32_t variant, 
     fill(&grid, report, variant, n);
     titles = width_of(&grid, MEASURE, "measure") + width_of(&grid, UNIT, "unit") +
              (report->rates ? width_of(&grid, OFFERED, "offered/s") : 0);
-    fprintf(out, "\n%s\n", cells->variants[variant].spec->setups[cells->variants[variant].setup].name);
+    fprintf(out, "\n%s\n",
+            cells->variants[variant].spec->setups[cells->variants[variant].setup].name);
     for (uint32_t p = 0; p < grid.n_policies && grid.n_lines != 0; p += step) {
         uint32_t used = titles;
 

@@ -81,8 +81,7 @@ static int choose_length(const struct run *run, struct sirq_spec *spec, struct s
     if (run->options->seeds != 0)
         spec->run.seeds = run->options->seeds;
     if (run->options->seconds > 0)
-        spec->run.duration_ms =
-            (uint64_t)(run->options->seconds * MS_PER_S) / spec->run.seeds;
+        spec->run.duration_ms = (uint64_t)(run->options->seconds * MS_PER_S) / spec->run.seeds;
     if (spec->run.duration_ms == 0)
         return sirq_fail(err, EINVAL,
                          "--seconds %g: less than 1 ms for each of %u seeds; give more, or fewer "
@@ -217,8 +216,7 @@ static int prepare(struct run *run, struct sirq_error *err)
     int rc = sirq_spec_read(&run->text, options->target, err);
 
     if (!rc)
-        rc = sirq_spec_parse(&run->base, &run->text, UINT32_MAX, options->set, options->nsets,
-                             err);
+        rc = sirq_spec_parse(&run->base, &run->text, UINT32_MAX, options->set, options->nsets, err);
     if (!rc)
         rc = check_setups(run, err);
     if (!rc)

@@ -106,8 +106,8 @@ static void print_missing(const struct sirq_sim_report *report, const bool *miss
 void sirq_sim_report_score(const struct sirq_sim_report *report, FILE *out)
 {
     const struct sirq_spec_figures *published = report->published;
-    struct score scores[] = {{.title = "predicted"}, {.title = "calibrated on (baseline)"},
-                             {.title = "not scored"}};
+    struct score scores[] = {
+        {.title = "predicted"}, {.title = "calibrated on (baseline)"}, {.title = "not scored"}};
     double *errors = calloc((size_t)published->n * 3, sizeof(*errors));
     bool *missing = calloc(published->n, sizeof(*missing));
 
@@ -119,8 +119,10 @@ void sirq_sim_report_score(const struct sirq_sim_report *report, FILE *out)
 
         missing[i] = !measured(report, f, &value);
         if (!missing[i])
-            count(&scores[!f->scored ? 2 : f->role == SIRQ_SPEC_BASELINE ? 1 : 0], f,
-                  sirq_csv_error(f, value));
+            count(&scores[!f->scored                      ? 2
+                          : f->role == SIRQ_SPEC_BASELINE ? 1
+                                                          : 0],
+                  f, sirq_csv_error(f, value));
     }
     fprintf(out, "\npublished figures:\n");
     for (unsigned i = 0; i < 3; i++)

@@ -52,16 +52,16 @@ static int check_sums(struct sirq_sim_rig *rig, struct sirq_error *err)
     struct sums s;
 
     sums_take(rig, &s);
-    if (s.nic.arrived == s.nic.dropped + s.nic.taken + s.nic.waiting &&
-        s.nic.taken == s.verdicts && s.net.verdict[SIRQ_DELIVERED] == s.taken + s.queued)
+    if (s.nic.arrived == s.nic.dropped + s.nic.taken + s.nic.waiting && s.nic.taken == s.verdicts &&
+        s.net.verdict[SIRQ_DELIVERED] == s.taken + s.queued)
         return 0;
     return sirq_fail(err, EPROTO,
                      "sums are not exact: %llu arrived, %llu dropped by NICs, %llu taken, "
                      "%llu waiting, %llu delivered, %llu received, %llu queued",
                      (unsigned long long)s.nic.arrived, (unsigned long long)s.nic.dropped,
                      (unsigned long long)s.nic.taken, (unsigned long long)s.nic.waiting,
-                     (unsigned long long)s.net.verdict[SIRQ_DELIVERED],
-                     (unsigned long long)s.taken, (unsigned long long)s.queued);
+                     (unsigned long long)s.net.verdict[SIRQ_DELIVERED], (unsigned long long)s.taken,
+                     (unsigned long long)s.queued);
 }
 
 /* Nothing waits on a ring or a socket. */

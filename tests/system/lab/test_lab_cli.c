@@ -22,90 +22,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MAX_ARGS 24
+#include "cli_run.h"
+
 #define DIR_SIZE 64
-#define BOUND_S 60 /* of one run, under a sanitizer and a busy machine too */
-
-static const char *program;
-
-struct run {
-    pid_t pid;
-    int out, err; /* files that are unlinked already */
-    int status;
-    char text[2][16384]; /* stdout, stderr */
-};
-
-static int scratch(void)
-{
-    char path[] = "/tmp/sirq-test-XXXXXX";
-    int fd = mkstemp(path);
-
-    assert_true(fd >= 0);
-    unlink(path);
-    return fd;
-}
-
-static void child(const struct run *run, char **argv)
-{
-    sigset_t none;
-
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
-    signal(SIGINT, SIG_DFL);
-    if (dup2(run->out, STDOUT_FILENO) < 0)
-        close(STDOUT_FILENO); /* asked to be without */
-    dup2(run->err, STDERR_FILENO);
-    alarm(BOUND_S); /* survives exec: a hang becomes a death by SIGALRM */
-    execv(program, argv);
-    _exit(127);
-}
-
-/* args: words parted by blanks, "''" is an empty one.  out: stdout, -1: none. */
-static void start_with(struct run *run, const char *args, int out)
-{
-    char name[] = "softirq", nothing[] = "", line[512], *argv[MAX_ARGS] = {name}, *save = NULL;
-    int n = 1;
-
-    *run = (struct run){.out = out, .err = scratch()};
-    snprintf(line, sizeof(line), "%s", args);
-    for (char *w = strtok_r(line, " ", &save); w && n < MAX_ARGS - 1;
-         w = strtok_r(NULL, " ", &save))
-        argv[n++] = strcmp(w, "''") == 0 ? nothing : w;
-    run->pid = fork();
-    assert_true(run->pid >= 0);
-    if (!run->pid)
-        child(run, argv);
-}
-
-static void start(struct run *run, const char *args)
-{
-    start_with(run, args, scratch());
-}
-
-static void finish(struct run *run)
-{
-    const int fds[2] = {run->out, run->err};
-
-    assert_int_equal(waitpid(run->pid, &run->status, 0), run->pid);
-    for (unsigned i = 0; i < 2; i++) {
-        ssize_t n = pread(fds[i], run->text[i], sizeof(run->text[i]) - 1, 0);
-
-        run->text[i][n > 0 ? n : 0] = '\0';
-        close(fds[i]);
-    }
-}
-
-static void expect_exit(const struct run *run, int code)
-{
-    if (!WIFEXITED(run->status) || WEXITSTATUS(run->status) != code)
-        fail_msg("status 0x%x, wanted exit %d\nstdout: %s\nstderr: %s", (unsigned)run->status, code,
-                 run->text[0], run->text[1]);
-}
-
-static void sleep_ms(unsigned ms)
-{
-    nanosleep(&(struct timespec){ms / 1000, (long)(ms % 1000) * 1000000}, NULL);
-}
 
 /* A process that has ended, or is only waited for, is gone. */
 static bool is_gone(pid_t pid)
@@ -146,7 +65,7 @@ static bool parent_and_name(const char *dir, pid_t *parent, char *name, size_t s
 }
 
 /* The run's sender, waiting up to 20 s for it. */
-static pid_t find_sender(const struct run *run)
+static pid_t find_sender(const struct cli_run *run)
 {
     for (unsigned i = 0; i < 4000; i++) {
         DIR *proc = opendir("/proc");
@@ -166,7 +85,7 @@ static pid_t find_sender(const struct run *run)
         closedir(proc);
         if (found)
             return found;
-        sleep_ms(5);
+        cli_sleep_ms(5);
     }
     fail_msg("no sender was started within 20 s");
     return 0;
@@ -235,13 +154,13 @@ static void bad_input_gives_exit_2_and_names_the_argument(void **state)
         {"lab tcp-rr --seeds 1000 --seconds 0.5", {"--seconds", "--seeds"}},
         {"lab udp-flood -- bogus", {"bogus", "--help"}},
     };
-    static struct run run;
+    static struct cli_run run;
 
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        start(&run, cases[i].args);
-        finish(&run);
-        expect_exit(&run, 2);
+        cli_start(&run, cases[i].args);
+        cli_finish(&run);
+        cli_expect_exit(&run, 2);
         assert_string_equal(run.text[0], "");
         for (unsigned k = 0; k < 2; k++) {
             if (!strstr(run.text[1], cases[i].says[k]))
@@ -257,26 +176,27 @@ static void help_and_version_give_exit_0(void **state)
                                            {"--version", "softirq "},
                                            {"lab --help", "--list explains"},
                                            {"lab --list", "udp-flood"}};
-    static struct run run;
+    static struct cli_run run;
 
     (void)state;
     for (size_t i = 0; i < 4; i++) {
-        start(&run, cases[i][0]);
-        finish(&run);
-        expect_exit(&run, 0);
+        cli_start(&run, cases[i][0]);
+        cli_finish(&run);
+        cli_expect_exit(&run, 0);
         assert_non_null(strstr(run.text[0], cases[i][1]));
     }
 }
 
 static void output_that_is_lost_gives_exit_1(void **state)
 {
-    static struct run run;
+    static struct cli_run run;
 
     (void)state;
     for (unsigned i = 0; i < 4; i++) { /* full, or closed */
-        start_with(&run, i < 2 ? "lab --list" : "--help", i % 2 ? -1 : open("/dev/full", O_WRONLY));
-        finish(&run);
-        expect_exit(&run, 1);
+        cli_start_with(&run, i < 2 ? "lab --list" : "--help",
+                       i % 2 ? -1 : open("/dev/full", O_WRONLY));
+        cli_finish(&run);
+        cli_expect_exit(&run, 1);
         assert_non_null(strstr(run.text[1], "output"));
     }
 }
@@ -345,8 +265,9 @@ static unsigned read_csv(const char *path, struct figure *figures, unsigned most
 
     assert_non_null(file);
     assert_non_null(fgets(line, sizeof(line), file));
-    assert_string_equal(line, "experiment,setup,world,policy,metric,unit,value,least,most,published,"
-                              "role,error,seed\n");
+    assert_string_equal(line,
+                        "experiment,setup,world,policy,metric,unit,value,least,most,published,"
+                        "role,error,seed\n");
     while (n < most && fgets(line, sizeof(line), file))
         parse_line(line, &figures[n++]);
     fclose(file);
@@ -367,7 +288,7 @@ static double figure_of(const struct figure *figures, unsigned n, const char *se
 static void light_load_run_is_complete_and_lossless(void **state)
 {
     static struct figure figures[400];
-    static struct run run;
+    static struct cli_run run;
     char dir[DIR_SIZE], path[96], args[256];
     unsigned n;
 
@@ -379,9 +300,9 @@ static void light_load_run_is_complete_and_lossless(void **state)
              "lab --world live udp-flood --policy ksoftirqd --rate 500 "
              "--seconds 1 --receivers 2 --seed 42 --csv %s",
              path);
-    start(&run, args);
-    finish(&run);
-    expect_exit(&run, 0); /* exit 0 also says that all sums were exact */
+    cli_start(&run, args);
+    cli_finish(&run);
+    cli_expect_exit(&run, 0); /* exit 0 also says that all sums were exact */
     assert_non_null(strstr(run.text[0], "class"));
     assert_non_null(strstr(run.text[1], "] one-CPU limit: done")); /* no terminal */
     assert_non_null(strstr(run.text[1], "] ksoftirqd, 2 receivers SCHED_OTHER, 500/s: done"));
@@ -398,7 +319,7 @@ static void light_load_run_is_complete_and_lossless(void **state)
 static void flood_of_every_policy_and_delivery_has_exact_sums(void **state)
 {
     static const char *const deliveries[] = {"signal", "thread", "poll"};
-    static struct run run;
+    static struct cli_run run;
     char args[256];
 
     (void)state;
@@ -407,27 +328,27 @@ static void flood_of_every_policy_and_delivery_has_exact_sums(void **state)
         snprintf(args, sizeof(args),
                  "lab udp-flood --policy all --seconds 0.1 --receivers 3 --size %u --delivery %s",
                  64 + 725 * i, deliveries[i]);
-        start(&run, args);
-        finish(&run);
-        expect_exit(&run, 0);
+        cli_start(&run, args);
+        cli_finish(&run);
+        cli_expect_exit(&run, 0);
         assert_non_null(strstr(run.text[0], "one-CPU limit"));
     }
 }
 
 static void packet_run_is_exact_or_says_what_is_missing(void **state)
 {
-    static struct run run;
+    static struct cli_run run;
 
     (void)state;
     need_two_cpus();
-    start(&run, "lab udp-flood --nic packet --policy ksoftirqd --rate 20k --seconds 0.3");
-    finish(&run);
+    cli_start(&run, "lab udp-flood --nic packet --policy ksoftirqd --rate 20k --seconds 0.3");
+    cli_finish(&run);
     if (WIFEXITED(run.status) && WEXITSTATUS(run.status) == 1 &&
         strstr(run.text[1], "--nic packet") && strstr(run.text[1], "--nic shm")) {
         print_message("%s", run.text[1]);
         skip();
     }
-    expect_exit(&run, 0);
+    cli_expect_exit(&run, 0);
     assert_non_null(strstr(run.text[0], "SCHED_OTHER"));
 }
 
@@ -435,7 +356,7 @@ static void packet_run_is_exact_or_says_what_is_missing(void **state)
 
 static void interrupted_run_prints_what_it_has_and_leaves_nothing(void **state)
 {
-    static struct run run;
+    static struct cli_run run;
     char dir[DIR_SIZE], args[256];
     pid_t sender;
 
@@ -444,12 +365,12 @@ static void interrupted_run_prints_what_it_has_and_leaves_nothing(void **state)
     make_dir(dir);
     snprintf(args, sizeof(args), "lab udp-flood --policy ksoftirqd --seconds 30 --csv %s/a.csv",
              dir);
-    start(&run, args);
+    cli_start(&run, args);
     sender = find_sender(&run);
-    sleep_ms(1500); /* somewhere in the limit or the first row: both are fine */
+    cli_sleep_ms(1500); /* somewhere in the limit or the first row: both are fine */
     kill(run.pid, SIGINT);
-    finish(&run);
-    expect_exit(&run, 130);
+    cli_finish(&run);
+    cli_expect_exit(&run, 130);
     assert_non_null(strstr(run.text[0], "partial"));
     assert_true(is_gone(sender));
     assert_int_equal(remove_dir(dir), 0);
@@ -457,36 +378,36 @@ static void interrupted_run_prints_what_it_has_and_leaves_nothing(void **state)
 
 static void dead_sender_ends_the_run_with_a_clear_error(void **state)
 {
-    static struct run run;
+    static struct cli_run run;
     pid_t sender;
 
     (void)state;
     need_two_cpus();
-    start(&run, "lab udp-flood --policy ksoftirqd --seconds 30");
+    cli_start(&run, "lab udp-flood --policy ksoftirqd --seconds 30");
     sender = find_sender(&run);
-    sleep_ms(100);
+    cli_sleep_ms(100);
     /* The first one may be the limit's and end by itself: kill what there is. */
     for (unsigned i = 0; i < 100 && kill(sender, SIGKILL); i++)
         sender = find_sender(&run);
-    finish(&run);
-    expect_exit(&run, 1);
+    cli_finish(&run);
+    cli_expect_exit(&run, 1);
     assert_non_null(strstr(run.text[1], "the sender"));
     assert_true(is_gone(sender));
 }
 
 static void killed_run_takes_its_sender_along(void **state)
 {
-    static struct run run;
+    static struct cli_run run;
     pid_t sender;
 
     (void)state;
     need_two_cpus();
-    start(&run, "lab udp-flood --policy ksoftirqd --seconds 30");
+    cli_start(&run, "lab udp-flood --policy ksoftirqd --seconds 30");
     sender = find_sender(&run);
     kill(run.pid, SIGKILL);
-    finish(&run);
+    cli_finish(&run);
     for (unsigned i = 0; i < 1000 && !is_gone(sender); i++)
-        sleep_ms(5);
+        cli_sleep_ms(5);
     assert_true(is_gone(sender));
 }
 
@@ -508,6 +429,6 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: %s PATH-OF-SOFTIRQ\n", argv[0]);
         return 2;
     }
-    program = argv[1];
+    cli_program = argv[1];
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
