@@ -112,7 +112,7 @@ void sirq_spec_cyaml_free(const cyaml_schema_value_t *value, cyaml_data_t *data,
 /* Apply place->setting; `path` (SIRQ_SPEC_PATH bytes) is what it has set.  0, -EINVAL, -ENOMEM. */
 int sirq_spec_set(struct sirq_spec *spec, const struct sirq_spec_place *place, char *path);
 
-/* ---- check.c, check_measure.c -------------------------------------------------------------- */
+/* ---- check_needed.c, check.c, check_measure.c -------------------------------------------------------------- */
 
 /* What has been set, for errors that come of it. */
 struct sirq_spec_origin {
@@ -131,6 +131,7 @@ struct sirq_spec_check {
 int sirq_spec_wrong(const struct sirq_spec_check *check, const char *path, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
+int sirq_spec_check_needed(const struct sirq_spec_check *check);
 int sirq_spec_check(const struct sirq_spec_check *check);
 int sirq_spec_check_measures(const struct sirq_spec_check *check);
 

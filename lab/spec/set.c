@@ -6,6 +6,7 @@
  */
 #include "internal.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -230,5 +231,8 @@ int sirq_spec_set(struct sirq_spec *spec, const struct sirq_spec_place *place, c
         sirq_spec_suggest_key(hint, sizeof(hint), "", cursor.fields);
         rc = bad(&cursor, "%s: give one of its keys; %s", path[0] != '\0' ? path : "=", hint);
     }
-    return rc != 0 ? rc : store(&cursor, value + 1);
+    if (rc != 0)
+        return rc;
+    assert(cursor.field != NULL);
+    return store(&cursor, value + 1);
 }
