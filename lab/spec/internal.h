@@ -20,8 +20,7 @@
 #define SIRQ_SPEC_DEPTH 16u   /* mappings and sequences within each other */
 #define SIRQ_SPEC_PATH 192u
 
-enum { SPEC_BURSTS = SIRQ_SIM_POISSON + 1 };
-enum { SPEC_CFS, SPEC_EEVDF };
+enum { SPEC_BURSTS = SIRQ_SIM_POISSON + 1 }; /* not in sirq/sim.h yet */
 
 /* ---- schema.c, rules.c ------------------------------------------------------------------- */
 

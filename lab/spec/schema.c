@@ -30,7 +30,7 @@ static const cyaml_strval_t classes[] = {
     {"rr", SIRQ_SPEC_SCHED_RR},
 };
 
-static const cyaml_strval_t schedulers[] = {{"cfs", SPEC_CFS}, {"eevdf", SPEC_EEVDF}};
+static const cyaml_strval_t schedulers[] = {{"cfs", SIRQ_SIM_CFS}, {"eevdf", SIRQ_SIM_EEVDF}};
 
 static const cyaml_strval_t arrivals[] = {
     {"constant", SIRQ_SIM_CONSTANT},

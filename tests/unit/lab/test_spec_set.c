@@ -66,10 +66,9 @@ static void setting_of_a_value_changes_it(void **state)
 static void setting_below_a_missing_mapping_makes_it(void **state)
 {
     static const char *const set[] = {
-        "machine.fair.latency_ns=5000000",
-        "machine.ksoftirqd={class: fifo, priority: 3}",
-        "machine.ksoftirqd.priority=4",
-        "nics.eth0.cpus=[]",
+        "machine.fair.latency_ns=5000000", "machine.fair.slice_ns=3000000",
+        "machine.scheduler=eevdf",         "machine.ksoftirqd={class: fifo, priority: 3}",
+        "machine.ksoftirqd.priority=4",    "nics.eth0.cpus=[]",
     };
     struct sirq_spec *spec = with(set, sizeof(set) / sizeof(set[0]));
     struct sirq_sim_config config;
@@ -83,6 +82,8 @@ static void setting_below_a_missing_mapping_makes_it(void **state)
     sirq_spec_sim_config(spec, &config);
     assert_int_equal(config.ncpus, 4);
     assert_int_equal(config.fair.latency_ns, 5000000);
+    assert_int_equal(config.fair.slice_ns, 3000000);
+    assert_int_equal(config.scheduler, SIRQ_SIM_EEVDF);
     assert_int_equal(config.ksoftirqd.policy, SCHED_FIFO);
     assert_int_equal(config.ksoftirqd.priority, 4);
     assert_int_equal(config.cost_ns[SIRQ_COST_WAKE], 500);
