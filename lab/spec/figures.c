@@ -68,7 +68,7 @@ static int split(const struct csv *csv, char *line, char **field)
 
 static int read_row(const struct csv *csv, char *line, struct sirq_spec_figure *row)
 {
-    char *field[COLUMNS];
+    char *field[COLUMNS] = {NULL};
     unsigned role = 0;
     int rc = split(csv, line, field);
 

@@ -143,7 +143,7 @@ static int load_variant(struct loader *loader, const struct sirq_spec *base, uin
                         const char *const *set, unsigned nset, struct sirq_spec **out)
 {
     const struct sirq_spec_setup *setup = s < base->n_setups ? &base->setups[s] : NULL;
-    struct sirq_spec *spec;
+    struct sirq_spec *spec = NULL;
     int rc = load_base(loader, &spec);
 
     if (rc != 0)
@@ -178,7 +178,7 @@ static int load_all(struct loader *loader, const struct sirq_spec *base, const c
     int rc = 0;
 
     for (uint32_t s = 0; s < base->n_setups && rc == 0; s++) {
-        struct sirq_spec *spec;
+        struct sirq_spec *spec = NULL;
 
         rc = load_variant(loader, base, s, set, nset, &spec);
         if (rc == 0)
@@ -190,7 +190,7 @@ static int load_all(struct loader *loader, const struct sirq_spec *base, const c
 static int parse(struct loader *loader, uint32_t setup, const char *const *set, unsigned nset,
                  struct sirq_spec **out)
 {
-    struct sirq_spec *base;
+    struct sirq_spec *base = NULL;
     int rc =
         sirq_spec_doc_open(&loader->doc, &loader->place, loader->text->text, loader->text->len);
 
