@@ -73,7 +73,9 @@ static struct sirq_sim_task *pick(const struct sirq_vcpu *vcpu)
     struct sirq_sim_task *curr = vcpu->curr, *best;
     uint64_t v = mean(rq, sirq_fair_curr(vcpu));
 
-    if (curr->class != SIM_CLASS_FAIR || curr->state != SIM_RUNNABLE || !eligible(curr, v))
+    /* It may have been sent elsewhere just now. */
+    if (curr->class != SIM_CLASS_FAIR || curr->state != SIM_RUNNABLE || curr->vcpu != vcpu ||
+        !eligible(curr, v))
         curr = NULL;
     if (curr != NULL && curr->parity == curr->deadline)
         return curr;

@@ -15,15 +15,21 @@
 static struct sirq_sim_task *task;
 static bool inside[TASKS];
 static struct sirq_rng rng;
+static struct sirq_vcpu vcpus[2] = {{.active = true}, {.active = true}};
+static struct sirq_sim sim = {.vcpus = vcpus, .ncpus = 2};
 
 static int set_up(void **state)
 {
     (void)state;
     task = calloc(TASKS, sizeof(*task));
-    for (unsigned i = 0; i < TASKS; i++)
+    if (task == NULL)
+        return -1;
+    for (unsigned i = 0; i < TASKS; i++) {
+        task[i].sim = &sim;
         inside[i] = false;
+    }
     sirq_rng_seed(&rng, 7, 0);
-    return task == NULL;
+    return 0;
 }
 
 static int tear_down(void **state)

@@ -33,8 +33,6 @@ static void build_machine(struct world *world)
         config.cost_ns[i] = (uint32_t)pick(world, 1, chance(world, 10) ? 20000 : 1500);
     world->ncpus = config.ncpus;
     config.scheduler = chance(world, 50) ? SIRQ_SIM_EEVDF : SIRQ_SIM_CFS;
-    if (has(world, FAULT_CPUS)) /* known: EEVDF loses a queued task when CPUs leave */
-        config.scheduler = SIRQ_SIM_CFS;
     MUST(world, sirq_sim_create(&world->sim, &config, &err) == 0);
     world->core = sirq_sim_core(world->sim);
     if (chance(world, 20))
