@@ -65,7 +65,7 @@ tsan: deps ## the tests under ThreadSanitizer, without the suite no-tsan
 	@TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1 \
 	$(TESTS) build-tsan --slow-by 8 --no-aslr --without no-tsan $(call quoted,$(NAMES))
 
-bench: ## compare with libuv, eventfd+epoll and liburcu; writes build/bench.csv
+bench: ## compare with libuv, eventfd+epoll, liburcu and ns-3; writes build/bench.csv
 	@$(DEPS) build bench
 	@$(call configure,$(BUILD))
 	@meson configure $(BUILD) -Dbench=enabled

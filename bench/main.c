@@ -20,7 +20,7 @@ static const struct part {
     {"handoff", bench_handoff, "to a sleeping consumer, on the same and another CPU"},
     {"items", bench_items, "items/s from another thread through a busy consumer"},
     {"packet", bench_packet, "64-byte frames to a socket queue, and received (no peer)"},
-    {"sim", bench_sim, "simulated events/s, and how they scale with CPUs (no peer)"},
+    {"sim", bench_sim, "simulated events/s beside ns-3, scale, memory over hours"},
     {"memory", bench_memory, "an idle engine on up to two CPUs"},
 };
 #define NPARTS (sizeof(parts) / sizeof(parts[0]))
@@ -86,8 +86,8 @@ static bool fifo_permitted(int priority)
 static void usage(FILE *out)
 {
     fprintf(out, "usage: softirq-bench [--quick] [--runs N] [--csv FILE] [PART...]\n"
-                 "Compares softirq with libuv, eventfd + epoll and liburcu in one run.\n"
-                 "  --quick     under 10 seconds instead of under 60\n"
+                 "Compares softirq with libuv, eventfd + epoll, liburcu and ns-3 in one run.\n"
+                 "  --quick     about 20 seconds instead of about 90\n"
                  "  --runs N    runs of each part, 1 to 32 (15; 5 with --quick)\n"
                  "  --csv FILE  write the figures too\n"
                  "  --fair      SCHED_OTHER for all threads; else SCHED_FIFO where permitted,\n"
@@ -95,6 +95,12 @@ static void usage(FILE *out)
                  "Parts, all of them by default:\n");
     for (unsigned i = 0; i < NPARTS; i++)
         fprintf(out, "  %-11s %s\n", parts[i].name, parts[i].what);
+    fprintf(
+        out,
+        "A simulated event is what comes off the event queue (an interrupt, timer, tick, kick,\n"
+        "the end of a slice of CPU time that it cut into), and a charge: the CPU time of an\n"
+        "interrupt's entry, a pass, a poll, a batch of frames of one verdict, a switch, a\n"
+        "wake-up, a receive call, what it returned.  Frames and arrivals are not events.\n");
 }
 
 static const struct part *find_part(const char *name)
