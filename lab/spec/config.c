@@ -31,7 +31,6 @@ void sirq_spec_sim_config(const struct sirq_spec *spec, struct sirq_sim_config *
         .ipi_ns = machine->ipi_ns,
         .rt_period_ns = machine->rt_period_ns,
         .rt_runtime_ns = machine->rt_runtime_ns,
-        .scheduler = (enum sirq_sim_scheduler)machine->scheduler,
     };
     if (machine->fair != NULL)
         out->fair = (struct sirq_sim_fair){

@@ -103,69 +103,70 @@ static void need_two_cpus(void)
 
 /* ---- bad input ----------------------------------------------------------------------- */
 
+static const struct {
+    const char *args, *says[2];
+} bad_input[] = {
+    {"", {"usage:", "lab"}},
+    {"nonsense", {"nonsense", "lab"}},
+    {"lab", {"udp-flood", "experiment"}},
+    {"lab nonsense", {"nonsense", "udp-flood"}},
+    {"lab udp-flood udp-flood", {"one experiment", ""}},
+    {"lab udp-flood --world mars", {"mars", "live"}},
+    {"lab --world mars udp-flood", {"mars", "live"}},
+    {"lab --world live", {"udp-flood", "experiment"}},
+    {"lab udp-flood --policy linux", {"linux", "ksoftirqd"}},
+    {"lab udp-flood --policy ''", {"--policy", "inline"}},
+    {"lab udp-flood --policy inline,", {"--policy", "inline"}},
+    {"lab udp-flood --nic eth0", {"eth0", "packet"}},
+    {"lab udp-flood --delivery mail", {"mail", "signal"}},
+    {"lab udp-flood --rate 0", {"--rate", "packets/s"}},
+    {"lab udp-flood --rate -5", {"--rate", "packets/s"}},
+    {"lab udp-flood --rate 1k,x", {"--rate", "packets/s"}},
+    {"lab udp-flood --rate 200M", {"--rate", "packets/s"}},
+    {"lab udp-flood --size 63", {"--size", "64"}},
+    {"lab udp-flood --size 1515", {"--size", "1514"}},
+    {"lab udp-flood --seconds 0", {"--seconds", "0.1"}},
+    {"lab udp-flood --receivers 0", {"--receivers", "64"}},
+    {"lab udp-flood --receivers 65", {"--receivers", "64"}},
+    {"lab udp-flood --batch 0", {"--batch", "64"}},
+    {"lab udp-flood --cpu 1023", {"--cpu 1023", "online"}},
+    {"lab udp-flood --cpu -1", {"--cpu", "whole number"}},
+    {"lab udp-flood --csv /nonexistent/a.csv", {"--csv", "/nonexistent/a.csv"}},
+    {"lab udp-flood --seed x", {"--seed", "whole number"}},
+    {"lab udp-flood --rate", {"--rate", "value"}},
+    {"lab udp-flood --policy all,inline", {"'all' alone", "inline"}},
+    {"lab udp-flood --bogus", {"--bogus", "--help"}},
+    {"lab tcp-rr --world live", {"no live implementation", "sim"}},
+    {"lab ./no-such.yaml", {"no-such.yaml", "cannot be read"}},
+    {"lab udp-flood --world sim --receivers 4", {"--receivers", "threads.NAME.count"}},
+    {"lab tcp-rr --nic packet", {"--nic", "nics.NAME"}},
+    {"lab udp-flood --world sim --cpu 1", {"--cpu", "threads.NAME.cpus"}},
+    {"lab udp-flood --seeds 3", {"--seeds", "--world sim"}},
+    {"lab udp-flood --set machine.hz=100", {"--set", "--world sim"}},
+    {"lab udp-flood --world sim --machine m.yaml", {"--machine", "softirq lab FILE"}},
+    {"lab tcp-rr --set machine.hertz=100", {"hertz", "hz"}},
+    {"lab tcp-rr --setup nope", {"nope", "200 antagonists HZ=1000"}},
+    {"lab tcp-rr --rate 1k", {"--rate", "traffic"}},
+    {"lab tcp-rr --seeds 0", {"--seeds", "1000"}},
+    {"lab tcp-rr --jobs 0", {"--jobs", "256"}},
+    {"lab tcp-rr --seeds 1000 --seconds 0.5", {"--seconds", "--seeds"}},
+    {"lab udp-flood -- bogus", {"bogus", "--help"}},
+};
+
 static void bad_input_gives_exit_2_and_names_the_argument(void **state)
 {
-    static const struct {
-        const char *args, *says[2];
-    } cases[] = {
-        {"", {"usage:", "lab"}},
-        {"nonsense", {"nonsense", "lab"}},
-        {"lab", {"udp-flood", "experiment"}},
-        {"lab nonsense", {"nonsense", "udp-flood"}},
-        {"lab udp-flood udp-flood", {"one experiment", ""}},
-        {"lab udp-flood --world mars", {"mars", "live"}},
-        {"lab --world mars udp-flood", {"mars", "live"}},
-        {"lab --world live", {"udp-flood", "experiment"}},
-        {"lab udp-flood --policy linux", {"linux", "ksoftirqd"}},
-        {"lab udp-flood --policy ''", {"--policy", "inline"}},
-        {"lab udp-flood --policy inline,", {"--policy", "inline"}},
-        {"lab udp-flood --nic eth0", {"eth0", "packet"}},
-        {"lab udp-flood --delivery mail", {"mail", "signal"}},
-        {"lab udp-flood --rate 0", {"--rate", "packets/s"}},
-        {"lab udp-flood --rate -5", {"--rate", "packets/s"}},
-        {"lab udp-flood --rate 1k,x", {"--rate", "packets/s"}},
-        {"lab udp-flood --rate 200M", {"--rate", "packets/s"}},
-        {"lab udp-flood --size 63", {"--size", "64"}},
-        {"lab udp-flood --size 1515", {"--size", "1514"}},
-        {"lab udp-flood --seconds 0", {"--seconds", "0.1"}},
-        {"lab udp-flood --receivers 0", {"--receivers", "64"}},
-        {"lab udp-flood --receivers 65", {"--receivers", "64"}},
-        {"lab udp-flood --batch 0", {"--batch", "64"}},
-        {"lab udp-flood --cpu 1023", {"--cpu 1023", "online"}},
-        {"lab udp-flood --cpu -1", {"--cpu", "whole number"}},
-        {"lab udp-flood --csv /nonexistent/a.csv", {"--csv", "/nonexistent/a.csv"}},
-        {"lab udp-flood --seed x", {"--seed", "whole number"}},
-        {"lab udp-flood --rate", {"--rate", "value"}},
-        {"lab udp-flood --policy all,inline", {"'all' alone", "inline"}},
-        {"lab udp-flood --bogus", {"--bogus", "--help"}},
-        {"lab tcp-rr --world live", {"no live implementation", "sim"}},
-        {"lab ./no-such.yaml", {"no-such.yaml", "cannot be read"}},
-        {"lab udp-flood --world sim --receivers 4", {"--receivers", "threads.NAME.count"}},
-        {"lab tcp-rr --nic packet", {"--nic", "nics.NAME"}},
-        {"lab udp-flood --world sim --cpu 1", {"--cpu", "threads.NAME.cpus"}},
-        {"lab udp-flood --seeds 3", {"--seeds", "--world sim"}},
-        {"lab udp-flood --set machine.hz=100", {"--set", "--world sim"}},
-        {"lab udp-flood --world sim --machine m.yaml", {"--machine", "softirq lab FILE"}},
-        {"lab tcp-rr --set machine.hertz=100", {"hertz", "hz"}},
-        {"lab tcp-rr --setup nope", {"nope", "200 antagonists HZ=1000"}},
-        {"lab tcp-rr --rate 1k", {"--rate", "traffic"}},
-        {"lab tcp-rr --seeds 0", {"--seeds", "1000"}},
-        {"lab tcp-rr --jobs 0", {"--jobs", "256"}},
-        {"lab tcp-rr --seeds 1000 --seconds 0.5", {"--seconds", "--seeds"}},
-        {"lab udp-flood -- bogus", {"bogus", "--help"}},
-    };
     static struct cli_run run;
 
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        cli_start(&run, cases[i].args);
+    for (size_t i = 0; i < sizeof(bad_input) / sizeof(bad_input[0]); i++) {
+        cli_start(&run, bad_input[i].args);
         cli_finish(&run);
         cli_expect_exit(&run, 2);
         assert_string_equal(run.text[0], "");
         for (unsigned k = 0; k < 2; k++) {
-            if (!strstr(run.text[1], cases[i].says[k]))
-                fail_msg("'softirq %s' does not say '%s': %s", cases[i].args, cases[i].says[k],
-                         run.text[1]);
+            if (!strstr(run.text[1], bad_input[i].says[k]))
+                fail_msg("'softirq %s' does not say '%s': %s", bad_input[i].args,
+                         bad_input[i].says[k], run.text[1]);
         }
     }
 }
