@@ -118,13 +118,16 @@ static int run_cell(struct pool *pool, struct cursor at, struct sirq_sim_outcome
 /* Of cells that fail the first one counts; later ones need not be run. */
 static void fail(struct pool *pool, struct cursor at, int rc, const struct sirq_error *err)
 {
+    unsigned long long seed = pool->cells->first_seed;
+
     if (rc == -EINTR || !before(at, pool->end))
         return;
+    seed += at.seed;
     pool->end = at;
     pool->rc = rc;
     sirq_fail(&pool->err, -rc, "%.50s, %s, seed %llu: %.150s",
-              pool->cells->rows[at.row].variant->name, pool->cells->rows[at.row].policy->name,
-              (unsigned long long)(pool->cells->first_seed + at.seed), err->text);
+              pool->cells->rows[at.row].variant->name, pool->cells->rows[at.row].policy->name, seed,
+              err->text);
 }
 
 static void step(struct pool *pool)
