@@ -3,7 +3,8 @@
  * sirq/driver.h - the contract between the packet path and a network device.
  *
  * A driver is one table of functions in one file of src/driver; real and simulated
- * devices are peers.  A device has one receive queue, one NAPI instance, one interrupt.
+ * devices are peers.  A sirq_netdev is one receive queue, with one NAPI instance and one
+ * interrupt; hardware with several is opened once per queue (sirq_netdev_config.queue).
  *
  * Life: sirq_netdev_open -> (host requests dev->irq) -> traffic -> (host frees it) ->
  * sirq_netdev_close.  A device is opened with its interrupt masked; attaching it unmasks.
@@ -32,6 +33,7 @@ struct sirq_netdev_config {
     const char *ifname;  /* packet: the interface */
     unsigned ring_size;  /* frames of frame_size the device holds at least; 0: 1024; power of two */
     unsigned frame_size; /* bytes a frame may have; 0: 2048 */
+    unsigned queue;      /* sim: which of the NIC's rings; the others have one, 0 */
     struct sirq_sim_nic *device; /* sim: the NIC, see sirq/sim.h, which has the ring's size */
 };
 

@@ -59,8 +59,11 @@ struct sirq_irq {
     X(RX_QUEUED, "rx_queued", "a frame, from the ring onto a socket queue")        \
     X(RX_FULL, "rx_full", "a frame that finds its socket queue full")              \
     X(RX_DROP, "rx_drop", "a frame dropped for any other reason")                  \
+    X(RX_ACK, "rx_ack", "a frame that acknowledges what a task has sent")          \
+    X(TX, "tx", "sending a frame")                                                 \
     X(RECV_CALL, "recv_call", "a receive call, without its packets")               \
     X(RECV_PACKET, "recv_packet", "taking one packet off a socket")                \
+    X(BLK_DONE, "blk_done", "completing a storage request")                        \
     X(IRQ, "irq", "entry, handler and exit of a hard interrupt")                   \
     X(TICK, "tick", "the scheduler's work in a tick, beside the interrupt")        \
     X(SWITCH, "switch", "a context switch")                                        \

@@ -218,26 +218,45 @@ void sirq_sim_irq_raise(struct sirq_sim *sim, struct sirq_irq *irq, uint64_t del
 
 /* ---- NICs --------------------------------------------------------------------------- */
 
+#define SIRQ_SIM_RINGS 64u
+
+/*
+ * Rings have an interrupt, a mask and moderation of their own; each is opened as one sirq_netdev
+ * (sirq_netdev_config.queue) and attached to a CPU.  The line is one.  A frame takes its bytes
+ * and 24 more (preamble, FCS, gap) on it; one that would have to wait for longer than
+ * line_queue_ns is lost in front of it, as in a switch.
+ */
 struct sirq_sim_nic_config {
-    unsigned ring_size;       /* frames, power of two; 0: 1024 */
+    unsigned rings;           /* 1..SIRQ_SIM_RINGS; 0: 1 */
+    unsigned ring_size;       /* frames of each, power of two; 0: 1024 */
     uint64_t irq_interval_ns; /* moderation: least time between two interrupts; 0: none */
-    uint64_t gap_ns;          /* line rate: least time between two frames; 0: none */
+    unsigned line_mbit;       /* line rate, Mbit/s, at most 1000000; 0: frames take no time */
+    uint64_t line_queue_ns;   /* at most a second; 0: 1 ms */
 };
 
 /* Owned by the world.  0, -EINVAL or -ENOMEM with err filled. */
 int sirq_sim_nic_create(struct sirq_sim *sim, const struct sirq_sim_nic_config *config,
                         struct sirq_sim_nic **out, struct sirq_error *err);
 
-enum sirq_sim_arrivals { SIRQ_SIM_CONSTANT, SIRQ_SIM_POISSON };
+/* Distances between frames, or between bursts: equal, or exponential. */
+enum sirq_sim_arrivals {
+    SIRQ_SIM_CONSTANT,
+    SIRQ_SIM_POISSON,
+    SIRQ_SIM_BURSTS,
+    SIRQ_SIM_POISSON_BURSTS,
+};
 
 /* A stream of UDP frames to one socket. */
 struct sirq_sim_source_config {
     enum sirq_sim_arrivals arrivals;
-    uint64_t rate;              /* packets/s, 1..1e9 */
+    uint64_t rate;              /* packets/s on average, 1..1e9 */
+    uint32_t burst;             /* with bursts: frames back to back at line rate, 1..65536 */
     uint64_t start_ns, stop_ns; /* stop 0: never */
     uint32_t saddr, daddr;      /* network order */
     uint16_t sport, dport;      /* host order */
     uint32_t size;              /* frame without FCS, bytes, 60..1514 */
+    bool ring_fixed;            /* it arrives on `ring`; else where the hash of its addresses */
+    unsigned ring;              /* and ports leads to (RSS: Toeplitz, 128 entries round robin) */
 };
 int sirq_sim_source(struct sirq_sim_nic *nic, const struct sirq_sim_source_config *config,
                     struct sirq_error *err);
@@ -252,20 +271,108 @@ int sirq_sim_flow_create(struct sirq_sim_nic *nic, const struct sirq_sim_source_
 void sirq_sim_flow_request(struct sirq_sim_flow *flow, uint64_t delay_ns);
 
 struct sirq_sim_nic_stats {
-    uint64_t arrived; /* frames from the wire */
-    uint64_t dropped; /* of them, lost at a full ring */
-    uint64_t taken;   /* by the driver */
-    uint64_t waiting; /* on the ring; arrived = dropped + taken + waiting, always */
+    uint64_t arrived;      /* frames from the wire */
+    uint64_t dropped;      /* of them, lost at a full ring */
+    uint64_t taken;        /* by the driver */
+    uint64_t waiting;      /* on the ring; arrived = dropped + taken + waiting, always */
+    uint64_t line_dropped; /* lost in front of the line, before they could arrive; NIC only */
 };
+/* Of all rings together; of one. */
 void sirq_sim_nic_stats(struct sirq_sim_nic *nic, struct sirq_sim_nic_stats *out);
+void sirq_sim_ring_stats(struct sirq_sim_nic *nic, unsigned ring, struct sirq_sim_nic_stats *out);
 
-/* The driver of a simulated NIC: sirq_netdev_config.device is the NIC. */
+/* Its driver: sirq_netdev_config.device is the NIC, .queue the ring. */
 extern const struct sirq_driver sirq_sim_driver;
 
 /* Deliver the device's interrupt to `cpu`, enable NAPI, unmask; and the reverse. */
 int sirq_sim_attach(struct sirq_sim *sim, unsigned cpu, struct sirq_netdev *dev,
                     struct sirq_error *err);
 void sirq_sim_detach(struct sirq_sim *sim, struct sirq_netdev *dev);
+
+/* ---- TCP-like flows ------------------------------------------------------------------- */
+
+/*
+ * What a congestion window does to a link: slow start, Reno's congestion avoidance, fast
+ * retransmit, retransmission timer with backoff, the receiver's window.  The packet path knows
+ * UDP: a segment is a datagram.  Receiving (`send` false), the peer sends to `socket`; a segment
+ * counts as acknowledged once a softirq has delivered it, which the peer learns rtt_ns later.
+ * Sending, a task does; a frame comes back for two segments, rtt_ns after the second has left.
+ */
+struct sirq_sim_tcp;
+struct sirq_sim_tcp_config {
+    bool send;
+    uint32_t saddr, daddr; /* of the frames that arrive: segments, or what acknowledges them; */
+    uint16_t sport, dport; /* as in sirq_sim_source_config */
+    bool ring_fixed;
+    unsigned ring;
+    struct sirq_socket *socket; /* receiving: this flow's alone, open as long as the world runs */
+    uint32_t mss;               /* payload of a segment, bytes, 18..1472; 0: 1448 */
+    uint32_t window;            /* most segments in flight, up to 65536; 0: 1024 */
+    uint64_t rtt_ns, rtt_jitter_ns; /* without waiting anywhere, and up to so much more; <= 10 s */
+    /* Receiving: */
+    uint64_t rate;              /* cap, bit/s of payload; 0: none */
+    uint64_t bytes;             /* to be sent; 0: no end */
+    uint64_t start_ns, stop_ns; /* stop 0: never */
+};
+
+/* Owned by the world.  0, -EINVAL or -ENOMEM with err filled. */
+int sirq_sim_tcp_create(struct sirq_sim_nic *nic, const struct sirq_sim_tcp_config *config,
+                        struct sirq_sim_tcp **out, struct sirq_error *err);
+
+/*
+ * Send; sleeps while the window is full and returns when the last segment has left (cost tx
+ * each, and a bottom-half section).  What was lost is sent again by this call and the next ones;
+ * flush returns when everything has been acknowledged.  Task; one at a time.  0, -EINVAL (the
+ * flow receives) or -EBUSY (another task is sending).
+ */
+int sirq_sim_tcp_send(struct sirq_sim_task *task, struct sirq_sim_tcp *tcp, uint64_t bytes);
+int sirq_sim_tcp_flush(struct sirq_sim_task *task, struct sirq_sim_tcp *tcp);
+
+/* sent = delivered + lost + underway, in segments, those sent again included. */
+struct sirq_sim_tcp_stats {
+    uint64_t sent, delivered, lost, underway;
+    uint64_t retransmitted;  /* of those sent */
+    uint64_t spurious;       /* delivered twice: the timer ran out too early */
+    uint64_t acks;           /* notes that reached the sender */
+    uint64_t timeouts, cuts; /* of the timer; of the window, by fast retransmit */
+    uint64_t goodput_bytes;  /* acknowledged, each byte once */
+    uint32_t cwnd;           /* segments */
+    uint64_t srtt_ns;        /* 0: nothing measured yet */
+};
+void sirq_sim_tcp_stats(struct sirq_sim_tcp *tcp, struct sirq_sim_tcp_stats *out);
+
+/* ---- storage ------------------------------------------------------------------------ */
+
+#define SIRQ_SIM_DISK_DEPTH 64u
+
+/*
+ * A disk serves requests in the order in which they come, up to `depth` at once.  A request that
+ * has been served interrupts the disk's CPU; the handler raises BLOCK, whose action completes
+ * it (cost blk_done) and wakes the task.  The first disk of a world opens the vector.
+ */
+struct sirq_sim_disk;
+struct sirq_sim_disk_config {
+    uint64_t service_ns, jitter_ns; /* of a request: 1 ns to 1 s, and up to so much more */
+    unsigned depth;                 /* 1..SIRQ_SIM_DISK_DEPTH; 0: 1 */
+    unsigned queue;                 /* requests at most, those served too; 0: 64 */
+    unsigned cpu;                   /* interrupted */
+};
+
+/* Owned by the world.  0, -EINVAL, -EBUSY (somebody else opened BLOCK) or -ENOMEM. */
+int sirq_sim_disk_create(struct sirq_sim *sim, const struct sirq_sim_disk_config *config,
+                         struct sirq_sim_disk **out, struct sirq_error *err);
+
+/* Read, and sleep until it is done; first for room in the queue.  Task. */
+void sirq_sim_disk_read(struct sirq_sim_task *task, struct sirq_sim_disk *disk);
+
+struct sirq_sim_disk_stats {
+    uint64_t requests;   /* handed to the disk */
+    uint64_t completed;  /* by BLOCK */
+    uint64_t full;       /* reads that had to wait for room */
+    uint64_t latency_ns; /* of all completed, from the call, waiting for room included */
+    uint64_t latency_ns_max;
+};
+void sirq_sim_disk_stats(const struct sirq_sim_disk *disk, struct sirq_sim_disk_stats *out);
 
 #ifdef __cplusplus
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The `sim` driver: a NIC of the simulator (src/sim/nic.h) as a peer of the real ones.
+ * The `sim` driver: a ring of a simulated NIC (src/sim/nic.h) as a peer of the real devices.
  *
  * The world's thread is the only one, so there is nothing to order.  Frames carry a valid IP
  * header; their transport checksum is taken as verified by the device.
@@ -15,11 +15,17 @@
 static int sim_open(struct sirq_netdev *dev, const struct sirq_netdev_config *config,
                     struct sirq_error *err)
 {
-    if (config->device == NULL)
+    struct sirq_sim_nic *nic = config->device;
+
+    if (nic == NULL)
         return sirq_fail(err, EINVAL, "sim: device: give a NIC of sirq_sim_nic_create()");
-    if (config->device->irq != NULL)
-        return sirq_fail(err, EBUSY, "sim: device: this NIC is open already");
-    dev->priv = config->device;
+    if (config->queue >= nic->nrings)
+        return sirq_fail(err, EINVAL, "sim: queue %u: this NIC has %u, give 0 to %u", config->queue,
+                         nic->nrings, nic->nrings - 1);
+    if (nic->ring[config->queue].open)
+        return sirq_fail(err, EBUSY, "sim: queue %u of this NIC is open already", config->queue);
+    nic->ring[config->queue].open = true;
+    dev->priv = &nic->ring[config->queue];
     dev->irq.self_masking = true;
     dev->rx_csum_partial = true;
     return 0;
@@ -27,19 +33,29 @@ static int sim_open(struct sirq_netdev *dev, const struct sirq_netdev_config *co
 
 static void sim_close(struct sirq_netdev *dev)
 {
-    sirq_nic_mask(dev->priv);
+    struct sirq_nic_ring *ring = dev->priv;
+
+    sirq_ring_mask(ring);
+    ring->open = false;
 }
 
 /* How many of the frames i..n-1 on the ring are the i-th one again: frames of one source. */
-static uint32_t alike(const struct sirq_sim_nic *nic, uint32_t i, uint32_t n)
+static uint32_t alike(const struct sirq_nic_ring *ring, uint32_t i, uint32_t n)
 {
     uint64_t time;
-    const struct sirq_frame *frame = sirq_nic_frame(nic, i, &time);
+    const struct sirq_source *source = sirq_ring_frame(ring, i, &time);
     uint32_t end = i + 1;
 
-    while (end < n && sirq_nic_frame(nic, end, &time) == frame)
+    while (end < n && sirq_ring_frame(ring, end, &time) == source)
         end++;
     return end - i;
+}
+
+/* A flow wants to know what became of its frames. */
+static void tell(struct sirq_source *source, bool delivered, uint32_t n)
+{
+    for (uint32_t i = 0; source->taken != NULL && i < n; i++)
+        source->taken(source, delivered);
 }
 
 /*
@@ -48,25 +64,34 @@ static uint32_t alike(const struct sirq_sim_nic *nic, uint32_t i, uint32_t n)
  */
 static void rx_chunk(struct sirq_cpu *cpu, struct sirq_netdev *dev, uint32_t n)
 {
-    struct sirq_sim_nic *nic = dev->priv;
-    uint32_t queued = 0, full = 0, same = 0, done;
+    struct sirq_nic_ring *ring = dev->priv;
+    uint32_t queued = 0, full = 0, control = 0, same = 0, done;
 
     for (uint32_t i = 0; i < n; i += done, same -= done) {
         uint64_t time;
-        const struct sirq_frame *frame = sirq_nic_frame(nic, i, &time);
-        enum sirq_drop verdict;
+        struct sirq_source *source = sirq_ring_frame(ring, i, &time);
+        const struct sirq_frame *frame = &source->frame;
+        enum sirq_drop verdict = SIRQ_DELIVERED;
 
         if (same == 0)
-            same = alike(nic, i, n);
-        verdict = sirq_net_rx_alike(cpu, dev, frame->data, frame->len, time, same);
-        done = verdict == SIRQ_DELIVERED ? 1 : same;
-        queued += verdict == SIRQ_DELIVERED;
-        full += verdict == SIRQ_DROP_SOCKET_FULL ? done : 0;
+            same = alike(ring, i, n);
+        done = same;
+        if (source->control) {
+            control += done;
+        } else {
+            verdict = sirq_net_rx_alike(cpu, dev, frame->data, frame->len, time, same);
+            done = verdict == SIRQ_DELIVERED ? 1 : same;
+            queued += verdict == SIRQ_DELIVERED;
+            full += verdict == SIRQ_DROP_SOCKET_FULL ? done : 0;
+        }
+        tell(source, verdict == SIRQ_DELIVERED, done);
     }
-    sirq_nic_consume(nic, n);
+    sirq_ring_consume(ring, n);
+    sirq_charge(cpu, SIRQ_COST_RX_ACK, control);
+    sirq_ring_settle(ring, cpu);
     sirq_charge(cpu, SIRQ_COST_RX_QUEUED, queued);
     sirq_charge(cpu, SIRQ_COST_RX_FULL, full);
-    sirq_charge(cpu, SIRQ_COST_RX_DROP, n - queued - full);
+    sirq_charge(cpu, SIRQ_COST_RX_DROP, n - queued - full - control);
 }
 
 /*
@@ -75,11 +100,11 @@ static void rx_chunk(struct sirq_cpu *cpu, struct sirq_netdev *dev, uint32_t n)
  */
 static int sim_rx_poll(struct sirq_cpu *cpu, struct sirq_netdev *dev, int budget)
 {
-    struct sirq_sim_nic *nic = dev->priv;
+    struct sirq_nic_ring *ring = dev->priv;
     uint32_t left = (uint32_t)budget, n;
 
     sirq_charge(cpu, SIRQ_COST_NAPI_POLL, 1);
-    while (left > 0 && (n = sirq_nic_advance(nic)) > 0) {
+    while (left > 0 && (n = sirq_ring_look(ring)) > 0) {
         if (n > left)
             n = left;
         rx_chunk(cpu, dev, n);
@@ -90,26 +115,26 @@ static int sim_rx_poll(struct sirq_cpu *cpu, struct sirq_netdev *dev, int budget
 
 static void sim_irq_mask(struct sirq_netdev *dev)
 {
-    sirq_nic_mask(dev->priv);
+    sirq_ring_mask(dev->priv);
 }
 
 static void sim_irq_unmask(struct sirq_netdev *dev)
 {
-    sirq_nic_unmask(dev->priv);
+    sirq_ring_unmask(dev->priv);
 }
 
 static bool sim_rx_pending(const struct sirq_netdev *dev)
 {
-    return sirq_nic_advance(dev->priv) > 0;
+    return sirq_ring_look(dev->priv) > 0;
 }
 
 static void sim_stats(const struct sirq_netdev *dev, struct sirq_netdev_stats *out)
 {
-    struct sirq_sim_nic *nic = dev->priv;
+    struct sirq_nic_ring *ring = dev->priv;
 
-    out->rx_waiting = sirq_nic_advance(nic);
-    out->rx_packets = nic->cons;
-    out->rx_dropped = nic->dropped;
+    out->rx_waiting = sirq_ring_look(ring);
+    out->rx_packets = ring->cons;
+    out->rx_dropped = ring->dropped;
 }
 
 const struct sirq_driver sirq_sim_driver = {

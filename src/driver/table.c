@@ -29,6 +29,9 @@ int sirq_ring_config(const struct sirq_netdev_config *config, const char *driver
     unsigned ring = config->ring_size ? config->ring_size : SIRQ_RING_SIZE_DEFAULT;
     unsigned frame = config->frame_size ? config->frame_size : SIRQ_FRAME_SIZE_DEFAULT;
 
+    if (config->queue != 0)
+        return sirq_fail(err, EINVAL, "%s: queue %u: this driver has one, give 0", driver,
+                         config->queue);
     if ((ring & (ring - 1)) || ring > SIRQ_RING_SIZE_MAX)
         return sirq_fail(err, EINVAL, "%s: ring_size %u: give a power of two, at most %u", driver,
                          ring, SIRQ_RING_SIZE_MAX);

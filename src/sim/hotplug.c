@@ -11,6 +11,7 @@
  */
 #define SIRQ_SIM_PRIVATE
 #include "sim.h"
+#include "disk.h"
 #include "nic.h"
 
 #include <string.h>
@@ -69,6 +70,19 @@ static void push_tasks(struct sirq_vcpu *vcpu)
 
 /* ---- leaving ------------------------------------------------------------------------- */
 
+static void move_rings(struct sirq_sim_nic *nic, const struct heritage *heritage)
+{
+    for (unsigned i = 0; i < nic->nrings; i++) {
+        struct sirq_nic_ring *ring = &nic->ring[i];
+
+        if (ring->vcpu != heritage->from)
+            continue;
+        ring->vcpu = heritage->to;
+        if (ring->irq != NULL)
+            ring->irq->cpu = heritage->to->cpu;
+    }
+}
+
 /* Sleepers, since their timers interrupt where they last ran; and interrupts of devices. */
 static void move_interrupts(struct sirq_sim *sim, const struct heritage *heritage)
 {
@@ -79,11 +93,10 @@ static void move_interrupts(struct sirq_sim *sim, const struct heritage *heritag
         if (task->vcpu == from && task != from->idle)
             sirq_sched_carry(task, to);
     for (struct sirq_sim_nic *nic = sim->nics; nic != NULL; nic = nic->next)
-        if (nic->vcpu == from) {
-            nic->vcpu = to;
-            if (nic->irq != NULL)
-                nic->irq->cpu = to->cpu;
-        }
+        move_rings(nic, heritage);
+    for (struct sirq_sim_disk *disk = sim->disks; disk != NULL; disk = disk->next)
+        if (disk->vcpu == from)
+            disk->vcpu = to;
     for (struct sirq_sim_line *line = sim->lines; line != NULL; line = line->next)
         if (line->vcpu == from) {
             line->vcpu = to;

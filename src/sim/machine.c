@@ -2,6 +2,7 @@
 /* The machine: putting it together, its event loop, taking it apart. */
 #define SIRQ_SIM_PRIVATE
 #include "sim.h"
+#include "disk.h"
 #include "nic.h"
 
 #include <errno.h>
@@ -149,6 +150,7 @@ void sirq_machine_fini(struct sirq_sim *sim)
         free(line);
     }
     sirq_nics_free(sim);
+    sirq_disks_free(sim);
     sirq_stacks_fini(&sim->stacks);
     for (unsigned i = 0; sim->vcpus != NULL && i < sim->ncpus; i++)
         if (sim->fair->fini != NULL)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* See nic.h.  Invariant: arrived = dropped + cons + (prod - cons), prod - cons <= size. */
+/*
+ * See nic.h.  Invariants: of each ring arrived = dropped + prod and prod - cons <= size; frames
+ * leave a ring at the time up to which it has been advanced.
+ */
 #define SIRQ_SIM_PRIVATE
 #include "nic.h"
 
@@ -8,138 +11,190 @@
 
 #define IRQ_AGAIN_NS UINT64_C(1000000)
 
-static inline void source_step(struct sirq_source *source)
+/* ---- arrivals ------------------------------------------------------------------------- */
+
+static struct sirq_source *ring_first(const struct sirq_nic_ring *ring)
 {
-    if (source->poisson) {
-        source->next += sirq_rng_exp(&source->rng, source->mean_1024) / 1024;
-    } else {
-        source->next += source->interval_ns;
-        source->rest += source->interval_rest;
-        if (source->rest >= source->rate) {
-            source->rest -= source->rate;
-            source->next++;
-        }
-    }
-    if (source->next >= source->stop)
-        source->next = UINT64_MAX;
+    return ring->sources.len > 0 ? ring->sources.heap[0] : NULL;
 }
 
-/* When a frame that is ready at `ready` ends on the wire: the line may be busy with another. */
-static uint64_t wire_time(const struct sirq_sim_nic *nic, uint64_t ready)
+/* Whose frame is next on the line, of all rings. */
+static struct sirq_source *nic_first(const struct sirq_sim_nic *nic)
 {
-    uint64_t free = nic->arrival_ever ? nic->arrival_last + nic->gap_ns : 0;
+    struct sirq_source *first = ring_first(&nic->ring[0]), *other;
 
-    return ready < free ? free : ready;
-}
-
-/* The source whose frame is next on the wire, null: none; and when the next of the others is. */
-static struct sirq_source *first_source(const struct sirq_sim_nic *nic, uint64_t *others)
-{
-    struct sirq_source *first = NULL;
-    uint64_t least = UINT64_MAX;
-
-    *others = UINT64_MAX;
-    for (unsigned i = 0; i < nic->nsources; i++) {
-        struct sirq_source *source = nic->source[i];
-
-        if (source->next < least) {
-            *others = least;
-            least = source->next;
-            first = source;
-        } else if (source->next < *others) {
-            *others = source->next;
-        }
+    for (unsigned i = 1; i < nic->nrings; i++) {
+        other = ring_first(&nic->ring[i]);
+        if (other != NULL && (first == NULL || sirq_source_before(other, first)))
+            first = other;
     }
     return first;
 }
 
-static void arrive(struct sirq_sim_nic *nic, const struct sirq_frame *frame, uint64_t time)
+/* True: on the ring. */
+static bool arrive(struct sirq_nic_ring *ring, struct sirq_source *source, uint64_t time)
 {
-    nic->arrived++;
-    nic->arrival_ever = true;
-    nic->arrival_last = time;
-    if (nic->prod - nic->cons < nic->size)
-        nic->ring[nic->prod++ & (nic->size - 1)] = (struct sirq_slot){.time = time, .frame = frame};
+    uint32_t size = ring->nic->size;
+
+    ring->arrived++;
+    if (ring->prod - ring->cons == size) {
+        ring->dropped++;
+        return false;
+    }
+    ring->slots[ring->prod++ & (size - 1)] = (struct sirq_slot){.time = time, .source = source};
+    return true;
+}
+
+static inline void source_sent(struct sirq_source *source, bool lost)
+{
+    if (source->sent == NULL)
+        sirq_stream_sent(SIRQ_CONTAINER(source, struct sirq_stream, source));
     else
-        nic->dropped++;
+        source->sent(source, lost);
+    sirq_source_heap_fix(&source->ring->sources, source);
 }
 
-/* Past the frames that come up to `end`: how many; the time of the last of them in *last. */
-static uint64_t source_skip(struct sirq_source *source, uint64_t end, uint64_t *last)
+/* Nobody takes from it meanwhile: of a stream, only numbers matter. */
+static void lose_all(struct sirq_nic_ring *ring, uint64_t now)
 {
-    struct sirq_rng rng = source->rng; /* in registers, which stores cannot be meant for */
-    uint64_t next = source->next, n = 0;
-
-    for (; source->poisson && next <= end; n++) {
-        *last = next;
-        next += sirq_rng_exp(&rng, source->mean_1024) / 1024;
-        if (next >= source->stop)
-            next = UINT64_MAX;
-    }
-    source->next = next;
-    source->rng = rng;
-    for (; source->next <= end; n++) {
-        *last = source->next;
-        source_step(source);
-    }
-    return n;
-}
-
-/* The ring is full and nobody takes from it meanwhile: only numbers matter. */
-static void lose_all(struct sirq_sim_nic *nic)
-{
-    for (unsigned i = 0; i < nic->nsources; i++) {
-        uint64_t last = 0, n = source_skip(nic->source[i], nic->sim->now, &last);
-
-        nic->arrived += n;
-        nic->dropped += n;
-        if (last > nic->arrival_last)
-            nic->arrival_last = last;
-    }
-}
-
-uint32_t sirq_nic_advance(struct sirq_sim_nic *nic)
-{
-    uint64_t now = nic->sim->now, others;
     struct sirq_source *source;
 
-    while ((source = first_source(nic, &others)) != NULL && wire_time(nic, source->next) <= now) {
-        if (nic->prod - nic->cons == nic->size && nic->gap_ns == 0) {
-            lose_all(nic);
-            break;
-        }
-        arrive(nic, &source->frame, wire_time(nic, source->next));
-        source_step(source);
+    while ((source = ring_first(ring)) != NULL && source->next <= now) {
+        uint64_t n = 1;
+
+        if (source->sent == NULL)
+            n = sirq_stream_skip(SIRQ_CONTAINER(source, struct sirq_stream, source), now);
+        else
+            source->sent(source, true);
+        ring->arrived += n;
+        ring->dropped += n;
+        sirq_source_heap_fix(&ring->sources, source);
     }
-    return (uint32_t)(nic->prod - nic->cons);
 }
 
-void sirq_nic_consume(struct sirq_sim_nic *nic, uint32_t n)
+/* Without a line between them rings have nothing to do with each other. */
+static void ring_advance(struct sirq_nic_ring *ring, uint64_t now)
 {
-    assert(n <= nic->prod - nic->cons);
-    nic->cons += n;
+    struct sirq_source *source;
+
+    while ((source = ring_first(ring)) != NULL && source->next <= now) {
+        if (ring->prod - ring->cons == ring->nic->size) {
+            lose_all(ring, now);
+            return;
+        }
+        source_sent(source, !arrive(ring, source, source->next));
+    }
+}
+
+static void line_advance(struct sirq_sim_nic *nic, uint64_t now)
+{
+    struct sirq_source *source;
+    uint64_t time;
+
+    while ((source = nic_first(nic)) != NULL && source->next <= now) {
+        bool lost = !sirq_line_when(&nic->rx, source->next, source->ser_ps, &time);
+
+        if (lost) {
+            nic->rx.dropped++;
+        } else if (time <= now) {
+            sirq_line_pass(&nic->rx, source->next, source->ser_ps);
+            lost = !arrive(source->ring, source, time);
+        } else {
+            break;
+        }
+        source_sent(source, lost);
+    }
+}
+
+void sirq_nic_advance(struct sirq_sim_nic *nic)
+{
+    uint64_t now = nic->sim->now;
+
+    if (nic->rx.mbit != 0)
+        line_advance(nic, now);
+    else
+        for (unsigned i = 0; i < nic->nrings; i++)
+            ring_advance(&nic->ring[i], now);
+    nic->looked_ns = now;
+}
+
+uint32_t sirq_ring_look(struct sirq_nic_ring *ring)
+{
+    sirq_nic_advance(ring->nic);
+    return (uint32_t)(ring->prod - ring->cons);
+}
+
+void sirq_ring_consume(struct sirq_nic_ring *ring, uint32_t n)
+{
+    assert(n <= ring->prod - ring->cons && ring->nic->looked_ns == ring->nic->sim->now);
+    ring->cons += n;
+}
+
+void sirq_ring_unsettled(struct sirq_source *source)
+{
+    if (source->unsettled)
+        return;
+    source->unsettled = true;
+    source->unsettled_next = source->ring->unsettled;
+    source->ring->unsettled = source;
+}
+
+void sirq_ring_settle(struct sirq_nic_ring *ring, struct sirq_cpu *cpu)
+{
+    struct sirq_source *source;
+
+    while ((source = ring->unsettled) != NULL) {
+        ring->unsettled = source->unsettled_next;
+        source->unsettled = false;
+        source->settle(source, cpu);
+    }
+}
+
+struct sirq_nic_ring *sirq_nic_rss(struct sirq_sim_nic *nic, uint32_t hash)
+{
+    return &nic->ring[hash % SIM_RSS_TABLE % nic->nrings];
 }
 
 /* ---- interrupts --------------------------------------------------------------------- */
 
-void sirq_nic_arm(struct sirq_sim_nic *nic)
+/*
+ * When a frame may be on the ring that is empty now; UINT64_MAX: none is to be expected.  Not
+ * later than it will be, which depends on the other rings' frames; but later than now, since the
+ * ring has been advanced.  What the line will lose says nothing of what comes after it.
+ */
+static uint64_t next_arrival(const struct sirq_nic_ring *ring)
 {
+    const struct sirq_source *source = ring_first(ring), *first = nic_first(ring->nic);
+    const struct sirq_line *line = &ring->nic->rx;
+    uint64_t time, before;
+
+    if (source == NULL || source->next == UINT64_MAX)
+        return UINT64_MAX;
+    if (!sirq_line_when(line, source->next, source->ser_ps, &time))
+        time = source->next;
+    /* Another ring's frame that is on the line now passes first. */
+    if (first != source && sirq_line_when(line, first->next, first->ser_ps, &before) &&
+        before > time)
+        return before;
+    return time;
+}
+
+void sirq_ring_arm(struct sirq_nic_ring *ring)
+{
+    struct sirq_sim_nic *nic = ring->nic;
     struct sirq_sim *sim = nic->sim;
-    uint64_t time = sim->now, others;
+    uint64_t time = sim->now;
 
-    sirq_evq_cancel(&sim->evq, &nic->event);
-    if (nic->masked || nic->vcpu == NULL || nic->line.posted)
+    sirq_evq_cancel(&sim->evq, &ring->event);
+    if (ring->masked || ring->vcpu == NULL || ring->line.posted)
         return;
-    if (sirq_nic_advance(nic) == 0) {
-        const struct sirq_source *source = first_source(nic, &others);
-
-        if (source == NULL)
-            return;
-        time = wire_time(nic, source->next);
-    }
-    if (nic->irq_ever && time < nic->irq_last + nic->irq_interval_ns)
-        time = nic->irq_last + nic->irq_interval_ns;
-    sirq_evq_add(&sim->evq, &nic->event, time);
+    if (sirq_ring_look(ring) == 0)
+        time = next_arrival(ring);
+    if (time == UINT64_MAX)
+        return;
+    if (ring->irq_ever && time < ring->irq_last + nic->irq_interval_ns)
+        time = ring->irq_last + nic->irq_interval_ns;
+    sirq_evq_add(&sim->evq, &ring->event, time);
 }
 
 /*
@@ -147,74 +202,119 @@ void sirq_nic_arm(struct sirq_sim_nic *nic)
  * not masked: what the watchdog of a real NIC's driver does, which triggers the line by
  * software.  A lost interrupt costs no more than that.
  */
-static void nic_event(struct sirq_event *event, uint64_t now)
+static void ring_event(struct sirq_event *event, uint64_t now)
 {
-    struct sirq_sim_nic *nic = SIRQ_CONTAINER(event, struct sirq_sim_nic, event);
+    struct sirq_nic_ring *ring = SIRQ_CONTAINER(event, struct sirq_nic_ring, event);
 
-    if (sirq_nic_advance(nic) == 0) {
-        sirq_nic_arm(nic);
+    if (sirq_ring_look(ring) == 0) {
+        sirq_ring_arm(ring);
         return;
     }
-    if (nic->sim->lose_irq != NULL && nic->sim->lose_irq(nic->sim->fault_arg)) {
-        sirq_evq_add(&nic->sim->evq, event, now + IRQ_AGAIN_NS);
+    if (ring->nic->sim->lose_irq != NULL && ring->nic->sim->lose_irq(ring->nic->sim->fault_arg)) {
+        sirq_evq_add(&ring->nic->sim->evq, event, now + IRQ_AGAIN_NS);
         return;
     }
-    nic->irq_ever = true;
-    nic->irq_last = now;
-    sirq_vcpu_post(nic->vcpu, &nic->line);
+    ring->irq_ever = true;
+    ring->irq_last = now;
+    sirq_vcpu_post(ring->vcpu, &ring->line);
 }
 
-static void nic_handler(struct sirq_vcpu *vcpu, struct sirq_vline *line)
+static void ring_handler(struct sirq_vcpu *vcpu, struct sirq_vline *line)
 {
-    struct sirq_sim_nic *nic = SIRQ_CONTAINER(line, struct sirq_sim_nic, line);
+    struct sirq_nic_ring *ring = SIRQ_CONTAINER(line, struct sirq_nic_ring, line);
 
-    if (nic->irq != NULL) /* detached meanwhile */
-        nic->irq->handler(vcpu->cpu, nic->irq->data);
+    if (ring->irq != NULL) /* detached meanwhile */
+        ring->irq->handler(vcpu->cpu, ring->irq->data);
 }
 
-void sirq_nic_mask(struct sirq_sim_nic *nic)
+void sirq_ring_mask(struct sirq_nic_ring *ring)
 {
-    nic->masked = true;
-    sirq_evq_cancel(&nic->sim->evq, &nic->event);
+    ring->masked = true;
+    sirq_evq_cancel(&ring->nic->sim->evq, &ring->event);
 }
 
-void sirq_nic_unmask(struct sirq_sim_nic *nic)
+void sirq_ring_unmask(struct sirq_nic_ring *ring)
 {
-    nic->masked = false;
-    sirq_nic_arm(nic);
+    ring->masked = false;
+    sirq_ring_arm(ring);
 }
 
-/* The peer's answer is here.  A ring in use has an interrupt or a poll to look at it. */
-static void flow_event(struct sirq_event *event, uint64_t now)
-{
-    struct sirq_sim_flow *flow = SIRQ_CONTAINER(event, struct sirq_sim_flow, event);
-    struct sirq_sim_nic *nic = flow->nic;
-    bool empty = sirq_nic_advance(nic) == 0;
+/* ---- sources ------------------------------------------------------------------------ */
 
-    arrive(nic, &flow->frame, now);
-    if (empty)
-        sirq_nic_arm(nic);
+int sirq_nic_connect(struct sirq_nic_ring *ring, struct sirq_source *source)
+{
+    struct sirq_sim_nic *nic = ring->nic;
+
+    if (sirq_source_heap_reserve(&ring->sources) != 0)
+        return -ENOMEM;
+    sirq_nic_advance(nic);
+    source->ring = ring;
+    source->id = nic->nsources++;
+    source->ser_ps = sirq_line_ser_ps(&nic->rx, source->frame.len);
+    source->link = nic->sources;
+    nic->sources = source;
+    sirq_source_heap_push(&ring->sources, source);
+    sirq_ring_arm(ring);
+    return 0;
+}
+
+/* A ring in use has an interrupt or a poll to look at it. */
+void sirq_nic_source_at(struct sirq_source *source, uint64_t next)
+{
+    struct sirq_nic_ring *ring = source->ring;
+
+    assert(ring->nic->looked_ns == ring->nic->sim->now && next >= ring->nic->looked_ns);
+    source->next = next;
+    sirq_source_heap_fix(&ring->sources, source);
+    if (source->pos == 0 && !ring->masked && ring->prod == ring->cons)
+        sirq_ring_arm(ring);
 }
 
 /* ---- life --------------------------------------------------------------------------- */
 
-struct sirq_sim_nic *sirq_nic_new(struct sirq_sim *sim, uint32_t ring_size)
+static void nic_free(struct sirq_sim_nic *nic)
 {
-    struct sirq_sim_nic *nic = calloc(1, sizeof(*nic));
+    struct sirq_source *source;
+
+    while ((source = nic->sources) != NULL) {
+        nic->sources = source->link;
+        if (source->fini != NULL)
+            source->fini(source);
+        free(source);
+    }
+    for (unsigned i = 0; i < nic->nrings; i++) {
+        free(nic->ring[i].slots);
+        free(nic->ring[i].sources.heap);
+    }
+    free(nic);
+}
+
+static int ring_init(struct sirq_nic_ring *ring, struct sirq_sim_nic *nic, unsigned index)
+{
+    ring->nic = nic;
+    ring->index = index;
+    ring->masked = true;
+    ring->event.fn = ring_event;
+    ring->line.handler = ring_handler;
+    ring->slots = calloc(nic->size, sizeof(*ring->slots));
+    return ring->slots != NULL ? sirq_evq_reserve(&nic->sim->evq, 1) : -ENOMEM;
+}
+
+struct sirq_sim_nic *sirq_nic_new(struct sirq_sim *sim, unsigned nrings, uint32_t ring_size)
+{
+    struct sirq_sim_nic *nic = calloc(1, sizeof(*nic) + nrings * sizeof(nic->ring[0]));
 
     if (nic == NULL)
         return NULL;
-    nic->ring = calloc(ring_size, sizeof(*nic->ring));
-    if (nic->ring == NULL || sirq_evq_reserve(&sim->evq, 1) != 0) {
-        free(nic->ring);
-        free(nic);
-        return NULL;
-    }
     nic->sim = sim;
     nic->size = ring_size;
-    nic->masked = true;
-    nic->event.fn = nic_event;
-    nic->line.handler = nic_handler;
+    nic->nrings = nrings;
+    for (unsigned i = 0; i < nrings; i++) {
+        if (ring_init(&nic->ring[i], nic, i) != 0) {
+            nic_free(nic);
+            return NULL;
+        }
+    }
     nic->next = sim->nics;
     sim->nics = nic;
     return nic;
@@ -226,46 +326,18 @@ void sirq_nics_free(struct sirq_sim *sim)
 
     while ((nic = sim->nics) != NULL) {
         sim->nics = nic->next;
-        for (unsigned i = 0; i < nic->nsources; i++)
-            free(nic->source[i]);
-        while (nic->flows != NULL) {
-            struct sirq_sim_flow *flow = nic->flows;
-
-            nic->flows = flow->next;
-            free(flow);
-        }
-        free(nic->ring);
-        free(nic);
+        nic_free(nic);
     }
 }
 
-struct sirq_sim_flow *sirq_nic_flow_add(struct sirq_sim_nic *nic)
+size_t sirq_nic_memory(const struct sirq_sim_nic *nic)
 {
-    struct sirq_sim_flow *flow = calloc(1, sizeof(*flow));
+    size_t bytes = sizeof(*nic);
 
-    if (flow == NULL || sirq_evq_reserve(&nic->sim->evq, 1) != 0) {
-        free(flow);
-        return NULL;
-    }
-    flow->event.fn = flow_event;
-    flow->nic = nic;
-    flow->next = nic->flows;
-    nic->flows = flow;
-    return flow;
-}
-
-int sirq_nic_source_add(struct sirq_sim_nic *nic, struct sirq_source **out)
-{
-    struct sirq_source *source;
-
-    if (nic->nsources == SIM_SOURCES)
-        return -ENOSPC;
-    source = calloc(1, sizeof(*source));
-    if (source == NULL)
-        return -ENOMEM;
-    sirq_rng_seed(&source->rng, sirq_rng_next(&nic->sim->rng), nic->nsources);
-    source->next = UINT64_MAX;
-    nic->source[nic->nsources++] = source;
-    *out = source;
-    return 0;
+    for (unsigned i = 0; i < nic->nrings; i++)
+        bytes += sizeof(nic->ring[i]) + nic->size * sizeof(struct sirq_slot) +
+                 nic->ring[i].sources.cap * sizeof(struct sirq_source *);
+    for (const struct sirq_source *source = nic->sources; source != NULL; source = source->link)
+        bytes += source->bytes;
+    return bytes;
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A simulated NIC: a ring, an interrupt with moderation and mask, the wire behind it.
+ * A simulated NIC: receive rings, each with an interrupt of its own, moderation and mask, and
+ * the line that they share (wire.h).
  *
  * No event is made per frame.  When somebody looks (a poll, an interrupt about to be made)
- * the frames that have arrived since the last look are put on the ring, or lost at a full
- * one, each at its own time.
+ * the frames that have arrived since the last look are put on their rings, or lost at a full
+ * one, each at its own time.  Frames are taken at the time of a look, so that a ring is as full
+ * at a frame's arrival as if each had been an event.
  */
 #ifndef SIRQ_SIM_PRIVATE
 #error "nic.h belongs to the simulator"
@@ -12,86 +14,92 @@
 #ifndef SIRQ_SIM_NIC_H
 #define SIRQ_SIM_NIC_H
 
-#include "sim.h"
+#include "wire.h"
 
-#define SIM_FRAME_MAX 1514u
-#define SIM_SOURCES 64u
-
-struct sirq_frame {
-    uint32_t len;
-    uint8_t data[SIM_FRAME_MAX];
-};
-
-struct sirq_source {
-    struct sirq_frame frame;
-    bool poisson;
-    uint64_t rate, interval_ns, interval_rest; /* 1e9 / rate and the remainder */
-    uint64_t mean_1024;                        /* the interval, 1/1024 ns */
-    uint64_t next, rest, stop;                 /* of the next frame; stop: none from there on */
-    struct sirq_rng rng;
-};
-
-/* One peer's answers: a frame that arrives when it was sent for. */
-struct sirq_sim_flow {
-    struct sirq_frame frame;
-    struct sirq_event event;
-    struct sirq_sim_nic *nic;
-    struct sirq_sim_flow *next; /* of the NIC */
-};
+#define SIM_SOURCES 64u    /* most streams of a NIC */
+#define SIM_RSS_TABLE 128u /* entries that a hash is spread over, as usual on real ones */
 
 struct sirq_slot {
     uint64_t time;
-    const struct sirq_frame *frame;
+    struct sirq_source *source;
 };
 
-struct sirq_sim_nic {
-    struct sirq_sim *sim;
-    struct sirq_sim_nic *next;
+struct sirq_nic_ring {
+    struct sirq_sim_nic *nic;
+    unsigned index;
+    bool open;              /* by a driver */
     struct sirq_vcpu *vcpu; /* interrupted; null: not attached */
     struct sirq_irq *irq;
     struct sirq_vline line;
     struct sirq_event event; /* the next interrupt */
     bool masked;
-    uint64_t irq_interval_ns, gap_ns;
-    uint64_t irq_last, arrival_last;
-    bool irq_ever, arrival_ever;
+    uint64_t irq_last;
+    bool irq_ever;
 
-    struct sirq_slot *ring;
-    uint32_t size;
+    struct sirq_slot *slots;
     uint64_t prod, cons;
-    struct sirq_source *source[SIM_SOURCES];
-    unsigned nsources;
-    struct sirq_sim_flow *flows;
+    struct sirq_source_heap sources;
+    struct sirq_source *unsettled;
     uint64_t arrived, dropped;
 };
 
-struct sirq_sim_nic *sirq_nic_new(struct sirq_sim *sim, uint32_t ring_size);
+struct sirq_sim_nic {
+    struct sirq_sim *sim;
+    struct sirq_sim_nic *next;
+    uint64_t irq_interval_ns;
+    uint64_t looked_ns; /* up to when the rings are as they should be */
+    uint32_t size;      /* slots of a ring */
+    unsigned nrings, nstreams;
+    uint32_t nsources;
+    struct sirq_source *sources;
+    struct sirq_line rx, tx;
+    struct sirq_nic_ring ring[];
+};
+
+/* Lines and moderation are filled in by the caller. */
+struct sirq_sim_nic *sirq_nic_new(struct sirq_sim *sim, unsigned nrings, uint32_t ring_size);
 void sirq_nics_free(struct sirq_sim *sim);
+size_t sirq_nic_memory(const struct sirq_sim_nic *nic);
 
-/* 0, -ENOSPC or -ENOMEM; *out is filled in by the caller, next included, then armed. */
-int sirq_nic_source_add(struct sirq_sim_nic *nic, struct sirq_source **out);
+/*
+ * Connect a source, whose frame and `next` are filled in, to a ring; the NIC owns it then.
+ * 0 or -ENOMEM.
+ */
+int sirq_nic_connect(struct sirq_nic_ring *ring, struct sirq_source *source);
 
-/* A flow, or null; the caller fills in its frame. */
-struct sirq_sim_flow *sirq_nic_flow_add(struct sirq_sim_nic *nic);
+/*
+ * A source's frame wants the line at `next`, which is not in the past, and no longer when it
+ * said before.  The NIC has been advanced.
+ */
+void sirq_nic_source_at(struct sirq_source *source, uint64_t next);
 
-/* Bring the ring up to date.  Returns how many frames are on it. */
-uint32_t sirq_nic_advance(struct sirq_sim_nic *nic);
+/* The ring that a hash leads to. */
+struct sirq_nic_ring *sirq_nic_rss(struct sirq_sim_nic *nic, uint32_t hash);
 
-/* The i-th frame on the ring, oldest first. */
-static inline const struct sirq_frame *sirq_nic_frame(const struct sirq_sim_nic *nic, uint32_t i,
-                                                      uint64_t *time)
+/* Bring all rings up to date. */
+void sirq_nic_advance(struct sirq_sim_nic *nic);
+/* The same, and how many frames are on this one. */
+uint32_t sirq_ring_look(struct sirq_nic_ring *ring);
+
+/* The i-th frame on the ring, oldest first; then off with n of them, at the time of the look. */
+static inline struct sirq_source *sirq_ring_frame(const struct sirq_nic_ring *ring, uint32_t i,
+                                                  uint64_t *time)
 {
-    const struct sirq_slot *slot = &nic->ring[(nic->cons + i) & (nic->size - 1)];
+    const struct sirq_slot *slot = &ring->slots[(ring->cons + i) & (ring->nic->size - 1)];
 
     *time = slot->time;
-    return slot->frame;
+    return slot->source;
 }
 
-void sirq_nic_consume(struct sirq_sim_nic *nic, uint32_t n);
+void sirq_ring_consume(struct sirq_nic_ring *ring, uint32_t n);
 
-void sirq_nic_mask(struct sirq_sim_nic *nic);
-void sirq_nic_unmask(struct sirq_sim_nic *nic);
+/* From `taken`: the source wants to be settled; and do it.  Softirq. */
+void sirq_ring_unsettled(struct sirq_source *source);
+void sirq_ring_settle(struct sirq_nic_ring *ring, struct sirq_cpu *cpu);
+
+void sirq_ring_mask(struct sirq_nic_ring *ring);
+void sirq_ring_unmask(struct sirq_nic_ring *ring);
 /* Make the next interrupt an event, when there is to be one. */
-void sirq_nic_arm(struct sirq_sim_nic *nic);
+void sirq_ring_arm(struct sirq_nic_ring *ring);
 
 #endif

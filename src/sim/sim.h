@@ -194,6 +194,7 @@ struct sirq_sim {
     struct sirq_stacks stacks;
     struct sirq_rng rng;
     struct sirq_sim_nic *nics;
+    struct sirq_sim_disk *disks;
     struct sirq_sim_line *lines;
     void (*check)(struct sirq_sim *sim, void *arg); /* after every event; null: none */
     void *check_arg;

@@ -209,8 +209,7 @@ size_t sirq_sim_memory(const struct sirq_sim *sim)
     for (unsigned i = 0; i < sim->ncpus; i++)
         bytes += sim->vcpus[i].fair.cap * sizeof(struct sirq_sim_task *);
     for (const struct sirq_sim_nic *nic = sim->nics; nic != NULL; nic = nic->next)
-        bytes += sizeof(*nic) + nic->size * sizeof(*nic->ring) +
-                 nic->nsources * sizeof(struct sirq_source);
+        bytes += sirq_nic_memory(nic);
 
     return bytes;
 }

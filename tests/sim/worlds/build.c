@@ -65,7 +65,7 @@ static void build_nics(struct world *world)
         struct sirq_sim_nic_config config = {
             .ring_size = 1u << pick(world, 1, has(world, FAULT_FULL) ? 3 : 10),
             .irq_interval_ns = chance(world, 50) ? 0 : pick(world, 1000, 200000),
-            .gap_ns = pick(world, 0, 200),
+            .line_mbit = (unsigned)(pick(world, 0, 1) * pick(world, 100, 100000)),
         };
         struct sirq_netdev_config dev = {0};
         struct sirq_error err;

@@ -128,7 +128,7 @@ static void check_gone(struct world *world, const struct sirq_vcpu *vcpu)
     if (sirq_timer_next(vcpu->cpu) != UINT64_MAX && !owned(vcpu->cpu))
         MUST(world, vcpu->cpu->ksoftirqd); /* which takes them along */
     for (unsigned i = 0; i < world->nnics; i++)
-        MUST(world, world->nic[i]->vcpu != vcpu);
+        MUST(world, world->nic[i]->ring[0].vcpu != vcpu);
 }
 
 static void check_queues(struct world *world, struct sirq_vcpu *vcpu)
@@ -170,9 +170,11 @@ static void check_polls(struct world *world)
         if (nc->feeds != NULL)
             MUST(world, owned(cpu) || !world->seen[i].need_resched);
     }
-    for (unsigned i = 0; i < world->nnics; i++)
-        MUST(world,
-             !world->nic[i]->masked || world->nic[i]->irq == NULL || world->dev[i].napi.state != 0);
+    for (unsigned i = 0; i < world->nnics; i++) {
+        const struct sirq_nic_ring *ring = &world->nic[i]->ring[0]; /* they have one */
+
+        MUST(world, !ring->masked || ring->irq == NULL || world->dev[i].napi.state != 0);
+    }
 }
 
 static void check_packets(struct world *world)
@@ -184,9 +186,13 @@ static void check_packets(struct world *world)
     for (unsigned i = 0; i < world->nnics; i++) {
         const struct sirq_sim_nic *nic = world->nic[i];
 
-        MUST(world, nic->prod - nic->cons <= nic->size);
-        MUST(world, nic->arrived == nic->dropped + nic->prod);
-        frames += nic->cons;
+        for (unsigned r = 0; r < nic->nrings; r++) {
+            const struct sirq_nic_ring *ring = &nic->ring[r];
+
+            MUST(world, ring->prod - ring->cons <= nic->size);
+            MUST(world, ring->arrived == ring->dropped + ring->prod);
+            frames += ring->cons;
+        }
     }
     for (unsigned i = 0; i < SIRQ_NR_DROPS; i++)
         verdicts += stats.verdict[i];
@@ -277,8 +283,12 @@ void world_check_drained(struct world *world)
 
     for (unsigned i = 0; i < world->ncpus; i++)
         MUST(world, sirq_pending(&world->core->cpus[i]) == 0);
-    for (unsigned i = 0; i < world->nnics; i++)
-        MUST(world, sirq_nic_advance(world->nic[i]) == 0);
+    for (unsigned i = 0; i < world->nnics; i++) {
+        struct sirq_sim_nic_stats nic;
+
+        sirq_sim_nic_stats(world->nic[i], &nic);
+        MUST(world, nic.waiting == 0);
+    }
     check_all_seen(world);
     sirq_net_stats_sum(world->net, &stats);
     for (unsigned i = 0; i < world->nsocks; i++) {

@@ -37,10 +37,11 @@ static void spurious_event(struct sirq_event *event, uint64_t now)
 {
     struct world *world = SIRQ_CONTAINER(event, struct world, spurious);
     struct sirq_sim_nic *nic = world->nic[chaos(world, 0, world->nnics - 1)];
+    struct sirq_nic_ring *ring = &nic->ring[0];
 
     (void)now;
-    if (nic->vcpu != NULL)
-        sirq_vcpu_post(nic->vcpu, &nic->line);
+    if (ring->vcpu != NULL)
+        sirq_vcpu_post(ring->vcpu, &ring->line);
 }
 
 static void stall_handler(struct sirq_cpu *cpu, void *data)

@@ -110,8 +110,12 @@ static bool at_rest(const struct world *world)
 
     for (unsigned i = 0; i < world->ncpus; i++)
         rest = rest && sirq_pending(&world->core->cpus[i]) == 0;
-    for (unsigned i = 0; i < world->nnics; i++)
-        rest = rest && sirq_nic_advance(world->nic[i]) == 0;
+    for (unsigned i = 0; i < world->nnics; i++) {
+        struct sirq_sim_nic_stats stats;
+
+        sirq_sim_nic_stats(world->nic[i], &stats);
+        rest = rest && stats.waiting == 0;
+    }
     for (unsigned i = 0; i < world->ntasks; i++)
         rest = rest && world->task[i].done;
     for (unsigned i = 0; i < world->nsocks; i++) {

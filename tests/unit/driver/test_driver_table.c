@@ -67,6 +67,22 @@ static void driver_open_bad_sizes_are_refused_by_name(void **state)
     }
 }
 
+static void driver_open_second_queue_is_refused(void **state)
+{
+    static const char *const names[] = {"shm", "packet"};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct sirq_netdev_config config = {.ifname = "lo", .queue = 1};
+        struct sirq_netdev dev = {.driver = sirq_driver_find(names[i])};
+        struct sirq_error err = {""};
+
+        assert_int_equal(dev.driver->open(&dev, &config, &err), -EINVAL);
+        assert_non_null(strstr(err.text, "queue 1"));
+        assert_null(dev.priv);
+    }
+}
+
 static void fail_long_text_is_cut_and_code_negated(void **state)
 {
     struct sirq_error err;
@@ -85,6 +101,7 @@ int main(void)
         cmocka_unit_test(driver_find_every_name_gives_its_driver),
         cmocka_unit_test(driver_find_unknown_name_gives_null),
         cmocka_unit_test(driver_open_bad_sizes_are_refused_by_name),
+        cmocka_unit_test(driver_open_second_queue_is_refused),
         cmocka_unit_test(fail_long_text_is_cut_and_code_negated),
     };
 

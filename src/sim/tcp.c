@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: MIT */
+/* See tcp.h: segments and notes on their ways; what the sender makes of them is in window.c. */
+#define SIRQ_SIM_PRIVATE
+#include "tcp.h"
+
+#include <stdlib.h>
+
+#define HEADERS 42u                  /* Ethernet, IPv4, UDP */
+#define DELACK_NS UINT64_C(40000000) /* a note that waits for a second segment */
+#define PROBE_NS UINT64_C(50000)     /* least time between two looks at a full receiver */
+#define FIRST_WINDOW 10u
+
+static struct sirq_sim_tcp *tcp_of(struct sirq_source *source)
+{
+    return SIRQ_CONTAINER(source, struct sirq_sim_tcp, source);
+}
+
+/* ---- fates ---------------------------------------------------------------------------- */
+
+static uint64_t number(struct sirq_sim_tcp *tcp, uint64_t time)
+{
+    uint64_t seq = tcp->sent++;
+
+    assert(seq - tcp->seen <= tcp->mask);
+    if (tcp->owed > 0) {
+        tcp->owed--;
+        tcp->retransmitted++;
+    } else {
+        tcp->data++;
+    }
+    tcp->sent_ns[seq & tcp->mask] = time;
+    return seq;
+}
+
+static void lose(struct sirq_sim_tcp *tcp, uint64_t seq)
+{
+    tcp->lost++;
+    tcp->gone++;
+    tcp->lost_seq[(tcp->lost_at + tcp->nlost++) & tcp->mask] = seq;
+}
+
+/* Losses whose turn it is. */
+static void pass_losses(struct sirq_sim_tcp *tcp)
+{
+    while (tcp->nlost > 0 && tcp->lost_seq[tcp->lost_at & tcp->mask] == tcp->fate) {
+        tcp->lost_at++;
+        tcp->nlost--;
+        tcp->fate++;
+        tcp->untold++;
+    }
+}
+
+static struct sirq_tcp_note *note_at(struct sirq_sim_tcp *tcp, uint64_t i)
+{
+    return &tcp->notes[i & tcp->mask];
+}
+
+/* The last note, when it is still at the receiver and may tell of one more. */
+static struct sirq_tcp_note *note_open(struct sirq_sim_tcp *tcp, uint64_t now)
+{
+    struct sirq_tcp_note *last = note_at(tcp, tcp->note_tail - 1);
+
+    if (tcp->untold > 0 || tcp->note_tail == (tcp->send ? tcp->note_out : tcp->note_head))
+        return NULL;
+    return (tcp->send ? last->delayed && now < last->time : last->made_ns == now) ? last : NULL;
+}
+
+/* Segment `seq` has arrived at `time`, and every fate before it is decided. */
+static void arrived(struct sirq_sim_tcp *tcp, uint64_t seq, uint64_t time)
+{
+    uint64_t jitter = tcp->jitter_ns > 0 ? sirq_rng_below(&tcp->rng, tcp->jitter_ns + 1) : 0;
+    uint64_t back = time + tcp->rtt_ns + jitter;
+    struct sirq_tcp_note *note = note_open(tcp, tcp->sim->now);
+
+    if (back < tcp->note_last_ns)
+        back = tcp->note_last_ns;
+    tcp->note_last_ns = back;
+    tcp->delivered++;
+    tcp->gone++;
+    tcp->fate++;
+    if (note == NULL) {
+        if (tcp->note_tail != tcp->note_out && note_at(tcp, tcp->note_tail - 1)->delayed) {
+            note_at(tcp, tcp->note_tail - 1)->time = back; /* a gap is told at once */
+            note_at(tcp, tcp->note_tail - 1)->delayed = false;
+        }
+        assert(tcp->note_tail - tcp->note_head <= tcp->mask);
+        note = note_at(tcp, tcp->note_tail++);
+        *note = (struct sirq_tcp_note){.lost = tcp->untold, .made_ns = tcp->sim->now};
+        note->delayed = tcp->send && tcp->untold == 0;
+        note->time = note->delayed ? back + DELACK_NS : back;
+        tcp->untold = 0;
+    } else if (tcp->send) {
+        note->time = back;
+        note->delayed = false;
+    }
+    note->acked++;
+    note->sent_ns = tcp->sent_ns[seq & tcp->mask];
+}
+
+/* ---- both directions ------------------------------------------------------------------- */
+
+/*
+ * Armed from when something is to be sent, and not by the sending itself, which happens when
+ * somebody looks.
+ */
+static void timer_arm(struct sirq_sim_tcp *tcp)
+{
+    uint64_t time = tcp->progress_ns;
+
+    if (sirq_event_queued(&tcp->timer))
+        return;
+    if (sirq_tcp_inflight(tcp) + tcp->holes == 0) {
+        if (tcp->send || tcp->source.next == UINT64_MAX)
+            return;
+        time = tcp->source.next;
+    }
+    time += sirq_tcp_rto_ns(tcp);
+    sirq_evq_add(&tcp->sim->evq, &tcp->timer, time > tcp->sim->now ? time : tcp->sim->now + 1);
+}
+
+/* Nothing of it is on its way any more: nobody will tell of the last losses. */
+static void forget_losses(struct sirq_sim_tcp *tcp)
+{
+    pass_losses(tcp);
+    if (tcp->fate != tcp->sent || tcp->note_head != tcp->note_tail)
+        return;
+    tcp->untold = 0;
+    tcp->seen = tcp->sent;
+}
+
+static void update(struct sirq_sim_tcp *tcp);
+
+static void timer_event(struct sirq_event *event, uint64_t now)
+{
+    struct sirq_sim_tcp *tcp = SIRQ_CONTAINER(event, struct sirq_sim_tcp, timer);
+
+    sirq_nic_advance(tcp->source.ring->nic);
+    if (sirq_tcp_inflight(tcp) + tcp->holes > 0 && now >= tcp->progress_ns + sirq_tcp_rto_ns(tcp)) {
+        sirq_tcp_timeout(tcp, now);
+        forget_losses(tcp);
+        if (tcp->waiting)
+            tcp->sim->core.host->wake(&tcp->sim->cpus[0], &tcp->wq);
+    }
+    if (!tcp->send)
+        update(tcp);
+    else
+        timer_arm(tcp);
+}
+
+/* ---- receiving: the peer sends --------------------------------------------------------- */
+
+static void pace(struct sirq_sim_tcp *tcp, uint64_t time)
+{
+    tcp->pace_ps = (tcp->pace_ns >= time ? tcp->pace_ps : 0) + tcp->gap_ps;
+    tcp->pace_ns = (tcp->pace_ns >= time ? tcp->pace_ns : time) + tcp->pace_ps / 1000;
+    tcp->pace_ps %= 1000;
+}
+
+static struct sirq_tcp_opening *opening(struct sirq_sim_tcp *tcp, uint64_t i)
+{
+    return &tcp->opening[i & tcp->mask];
+}
+
+/*
+ * From now on `n` more may be sent.  Each keeps the time from which it might have been: a line
+ * that is busy makes it wait since then.
+ */
+static void opened(struct sirq_sim_tcp *tcp, uint64_t n)
+{
+    uint64_t upto = tcp->sent + n;
+
+    while (tcp->open_head != tcp->open_tail && opening(tcp, tcp->open_head)->upto <= tcp->sent)
+        tcp->open_head++;
+    while (tcp->open_head != tcp->open_tail && opening(tcp, tcp->open_tail - 1)->upto >= upto) {
+        if (tcp->open_tail - tcp->open_head >= 2 &&
+            opening(tcp, tcp->open_tail - 2)->upto >= upto) {
+            tcp->open_tail--;
+            continue;
+        }
+        opening(tcp, tcp->open_tail - 1)->upto = upto; /* less than before, or the same */
+        return;
+    }
+    if (n == 0)
+        return;
+    assert(tcp->open_tail - tcp->open_head <= tcp->mask);
+    *opening(tcp, tcp->open_tail++) =
+        (struct sirq_tcp_opening){.upto = upto, .time = tcp->sim->now};
+}
+
+/* When the next segment wants the line; UINT64_MAX: none may be sent. */
+static uint64_t next_time(struct sirq_sim_tcp *tcp)
+{
+    uint64_t time = tcp->pace_ns;
+
+    if (sirq_tcp_may_send(tcp) == 0)
+        return UINT64_MAX;
+    while (tcp->open_head != tcp->open_tail && opening(tcp, tcp->open_head)->upto <= tcp->sent)
+        tcp->open_head++;
+    assert(tcp->open_head != tcp->open_tail);
+    if (time < opening(tcp, tcp->open_head)->time)
+        time = opening(tcp, tcp->open_head)->time;
+    return time < tcp->stop_ns ? time : UINT64_MAX;
+}
+
+static void segment_sent(struct sirq_source *source, bool is_lost)
+{
+    struct sirq_sim_tcp *tcp = tcp_of(source);
+    uint64_t time = source->next, seq;
+
+    if (sirq_tcp_inflight(tcp) + tcp->holes == 0)
+        tcp->progress_ns = time;
+    seq = number(tcp, time);
+    if (is_lost)
+        lose(tcp, seq);
+    pace(tcp, time);
+    source->next = next_time(tcp);
+}
+
+static void segment_taken(struct sirq_source *source, bool is_delivered)
+{
+    struct sirq_sim_tcp *tcp = tcp_of(source);
+
+    pass_losses(tcp);
+    if (!is_delivered) {
+        tcp->lost++;
+        tcp->gone++;
+        tcp->fate++;
+        tcp->untold++;
+        return;
+    }
+    arrived(tcp, tcp->fate, tcp->sim->now);
+    if (!sirq_event_queued(&tcp->note_event))
+        sirq_evq_add(&tcp->sim->evq, &tcp->note_event, note_at(tcp, tcp->note_head)->time);
+}
+
+static uint64_t look_at_room(const struct sirq_sim_tcp *tcp)
+{
+    uint64_t transit = tcp->sent - tcp->gone, room;
+
+    if (tcp->room == NULL)
+        return UINT64_MAX;
+    room = tcp->room(tcp->room_arg);
+    return room > transit ? tcp->sent + room - transit : tcp->sent;
+}
+
+/* The window may have opened, or closed for a segment that does not wait for the line yet. */
+static void update(struct sirq_sim_tcp *tcp)
+{
+    uint64_t now = tcp->sim->now, next;
+
+    tcp->edge = look_at_room(tcp);
+    opened(tcp, sirq_tcp_may_send(tcp));
+    next = next_time(tcp);
+    if (tcp->source.next > now && tcp->source.next != next)
+        sirq_nic_source_at(&tcp->source, next > now ? next : now);
+    timer_arm(tcp);
+    if (sirq_event_queued(&tcp->note_event) || now >= tcp->stop_ns)
+        return;
+    if (tcp->note_head != tcp->note_tail)
+        sirq_evq_add(&tcp->sim->evq, &tcp->note_event, note_at(tcp, tcp->note_head)->time);
+    else if (tcp->sent >= tcp->edge) /* a window update would come; look for it instead */
+        sirq_evq_add(&tcp->sim->evq, &tcp->note_event,
+                     now + (tcp->rtt_ns > PROBE_NS ? tcp->rtt_ns : PROBE_NS));
+}
+
+static void note_event(struct sirq_event *event, uint64_t now)
+{
+    struct sirq_sim_tcp *tcp = SIRQ_CONTAINER(event, struct sirq_sim_tcp, note_event);
+
+    sirq_nic_advance(tcp->source.ring->nic);
+    while (tcp->note_head != tcp->note_tail && note_at(tcp, tcp->note_head)->time <= now) {
+        tcp->acks++;
+        sirq_tcp_note(tcp, note_at(tcp, tcp->note_head++), now);
+    }
+    update(tcp);
+}
+
+/* ---- sending: a task does -------------------------------------------------------------- */
+
+/* The first note that has not left: when its frame wants the line. */
+static void ack_source(struct sirq_sim_tcp *tcp)
+{
+    uint64_t now = tcp->sim->now, next = UINT64_MAX;
+
+    if (tcp->note_out != tcp->note_tail)
+        next = note_at(tcp, tcp->note_out)->time;
+    if (tcp->source.next > now && tcp->source.next != next)
+        sirq_nic_source_at(&tcp->source, next > now ? next : now);
+}
+
+static void ack_sent(struct sirq_source *source, bool is_lost)
+{
+    struct sirq_sim_tcp *tcp = tcp_of(source);
+    uint64_t time = source->next;
+
+    note_at(tcp, tcp->note_out++)->dropped = is_lost;
+    source->next = UINT64_MAX;
+    if (tcp->note_out != tcp->note_tail) {
+        source->next = note_at(tcp, tcp->note_out)->time;
+        if (source->next < time)
+            source->next = time;
+    }
+}
+
+static bool task_may_go_on(const struct sirq_sim_tcp *tcp)
+{
+    return sirq_tcp_may_send(tcp) > 0 ||
+           (!tcp->wants && sirq_tcp_inflight(tcp) + tcp->holes + tcp->owed == 0);
+}
+
+static void ack_taken(struct sirq_source *source, bool is_delivered)
+{
+    struct sirq_sim_tcp *tcp = tcp_of(source);
+    bool more = true;
+
+    (void)is_delivered;
+    tcp->acks++;
+    while (more) { /* those whose frame was lost, and this one */
+        more = note_at(tcp, tcp->note_head)->dropped;
+        sirq_tcp_note(tcp, note_at(tcp, tcp->note_head++), tcp->sim->now);
+    }
+    if (tcp->waiting && task_may_go_on(tcp))
+        sirq_ring_unsettled(source);
+}
+
+static void ack_settle(struct sirq_source *source, struct sirq_cpu *cpu)
+{
+    sirq_wake(cpu, &tcp_of(source)->wq);
+}
+
+static void transmit(struct sirq_sim_task *task, struct sirq_sim_tcp *tcp)
+{
+    struct sirq_sim_nic *nic = tcp->source.ring->nic;
+    uint64_t ser_ps = sirq_line_ser_ps(&nic->tx, tcp->mss + HEADERS), time, seq;
+
+    sirq_charge(task->vcpu->cpu, SIRQ_COST_TX, 1);
+    sirq_nic_advance(nic);
+    if (sirq_tcp_inflight(tcp) + tcp->holes == 0)
+        tcp->progress_ns = tcp->sim->now;
+    seq = number(tcp, tcp->sim->now);
+    if (sirq_line_when(&nic->tx, tcp->sim->now, ser_ps, &time)) {
+        sirq_line_pass(&nic->tx, tcp->sim->now, ser_ps);
+        pass_losses(tcp);
+        arrived(tcp, seq, time);
+        ack_source(tcp);
+    } else {
+        nic->tx.dropped++;
+        lose(tcp, seq);
+    }
+    timer_arm(tcp);
+    sirq_bh_cycle(task->vcpu->cpu); /* the end of the transmit path's own section */
+}
+
+static void wait_for_window(struct sirq_sim_task *task, struct sirq_sim_tcp *tcp)
+{
+    tcp->waiting = true;
+    task->sim->core.host->wait(task->vcpu->cpu, &tcp->wq, tcp->wq.seq, -1);
+    tcp->waiting = false;
+}
+
+void sirq_tcp_send(struct sirq_sim_task *task, struct sirq_sim_tcp *tcp, uint64_t segments)
+{
+    uint64_t until = tcp->data + segments;
+
+    assert(tcp->send && !tcp->sending);
+    tcp->sending = tcp->wants = true;
+    while (tcp->data < until) {
+        if (sirq_tcp_may_send(tcp) > 0)
+            transmit(task, tcp);
+        else
+            wait_for_window(task, tcp);
+    }
+    tcp->sending = tcp->wants = false;
+}
+
+void sirq_tcp_flush(struct sirq_sim_task *task, struct sirq_sim_tcp *tcp)
+{
+    assert(tcp->send && !tcp->sending);
+    tcp->sending = true;
+    while (sirq_tcp_inflight(tcp) + tcp->holes + tcp->owed > 0) {
+        if (sirq_tcp_may_send(tcp) > 0)
+            transmit(task, tcp);
+        else
+            wait_for_window(task, tcp);
+    }
+    tcp->sending = false;
+}
+
+/* ---- life ----------------------------------------------------------------------------- */
+
+static void tcp_fini(struct sirq_source *source)
+{
+    struct sirq_sim_tcp *tcp = tcp_of(source);
+
+    free(tcp->sent_ns);
+    free(tcp->lost_seq);
+    free(tcp->notes);
+    free(tcp->opening);
+}
+
+struct sirq_sim_tcp *sirq_tcp_new(struct sirq_sim *sim, uint32_t window, bool send)
+{
+    struct sirq_sim_tcp *tcp = calloc(1, sizeof(*tcp));
+    uint32_t size = 16;
+
+    if (tcp == NULL)
+        return NULL;
+    while (size < 2 * window) /* what the timer gave up may be on its way still */
+        size *= 2;
+    tcp->sent_ns = calloc(size, sizeof(*tcp->sent_ns));
+    tcp->lost_seq = calloc(size, sizeof(*tcp->lost_seq));
+    tcp->notes = calloc(size, sizeof(*tcp->notes));
+    tcp->opening = calloc(size, sizeof(*tcp->opening));
+    if (tcp->sent_ns == NULL || tcp->lost_seq == NULL || tcp->notes == NULL ||
+        tcp->opening == NULL || sirq_evq_reserve(&sim->evq, 2) != 0) {
+        tcp_fini(&tcp->source);
+        free(tcp);
+        return NULL;
+    }
+    tcp->sim = sim;
+    tcp->send = send;
+    tcp->window = window;
+    tcp->mask = size - 1;
+    tcp->cwnd = window < FIRST_WINDOW ? window : FIRST_WINDOW;
+    tcp->ssthresh = UINT32_MAX;
+    tcp->edge = UINT64_MAX;
+    tcp->wq.eventfd = -1;
+    tcp->note_event.fn = note_event;
+    tcp->timer.fn = timer_event;
+    tcp->source.next = UINT64_MAX;
+    tcp->source.bytes =
+        sizeof(*tcp) + size * (2 * sizeof(uint64_t) + sizeof(*tcp->notes) + sizeof(*tcp->opening));
+    tcp->source.control = send;
+    tcp->source.sent = send ? ack_sent : segment_sent;
+    tcp->source.taken = send ? ack_taken : segment_taken;
+    tcp->source.settle = ack_settle;
+    tcp->source.fini = tcp_fini;
+    return tcp;
+}
+
+void sirq_tcp_start(struct sirq_sim_tcp *tcp, uint64_t start_ns)
+{
+    if (tcp->send)
+        return;
+    tcp->pace_ns = start_ns;
+    update(tcp);
+}
