@@ -75,7 +75,35 @@ static char *copy(const char *text, size_t len)
     return own;
 }
 
-/* What the contract promises to be there: a name, at least one setup, the number of seeds. */
+/* A server of 2016: the costs of udp-flood, in round numbers.  The longer an experiment keeps its
+ * file, the more costs there are that it does not know. */
+static void complete_costs(struct sirq_spec_costs *costs)
+{
+    static const struct sirq_spec_costs typical = {
+        .PASS = 50,
+        .NAPI_POLL = 200,
+        .RX_QUEUED = 400,
+        .RX_FULL = 400,
+        .RX_DROP = 300,
+        .RX_ACK = 300,
+        .TX = 400,
+        .RECV_CALL = 400,
+        .RECV_PACKET = 200,
+        .BLK_DONE = 500,
+        .IRQ = 1000,
+        .TICK = 1500,
+        .SWITCH = 1500,
+        .WAKE = 500,
+        .KSOFTIRQD = 100,
+    };
+
+#define COMPLETE(sym, name, meaning) costs->sym = costs->sym != 0 ? costs->sym : typical.sym;
+    SIRQ_COSTS(COMPLETE)
+#undef COMPLETE
+}
+
+/* What the contract promises to be there: a name, costs, at least one setup, the number of
+ * seeds. */
 static int complete(struct sirq_spec *spec, const char *file)
 {
     if (spec->name == NULL) {
@@ -84,6 +112,7 @@ static int complete(struct sirq_spec *spec, const char *file)
 
         spec->name = len > 0 ? copy(base, len) : copy("experiment", 10);
     }
+    complete_costs(&spec->costs_ns);
     if (spec->run.seeds == 0)
         spec->run.seeds = DEFAULT_SEEDS;
     if (spec->n_setups == 0 && spec->setups == NULL) {

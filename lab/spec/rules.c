@@ -23,7 +23,7 @@ static const struct sirq_spec_rule rules[] = {
     {sirq_spec_fair_fields, NULL, MAY, 1000, S},
     {sirq_spec_sched_fields, "priority", MAY, 0, 99},
     {sirq_spec_sched_fields, "nice", MAY, -20, 19},
-    {sirq_spec_cost_fields, NULL, NEEDED, 1, S},
+    {sirq_spec_cost_fields, NULL, MAY, 1, S},
     {sirq_spec_net_fields, "netdev_budget", MAY, 1, 1000000},
 
     {sirq_spec_nic_fields, "name", NEEDED, 0, 0},

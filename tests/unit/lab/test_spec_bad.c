@@ -154,7 +154,6 @@ static void key_needed_is_missed(void **state)
 {
     static const struct bad bad[] = {
         {"cpus: 4, ", "", 2, "machine.cpus: is missing; give 1 to 1024"},
-        {"  wake: 500\n", "", 4 - COSTS_N, "costs_ns.wake: is missing; give 1 to 1000000000"},
         {", ring: 512", "", 5, "nics[0].ring: is missing; give 2 to 1048576"},
         {"name: eth0, ", "", 5, "nics[0].name: is missing; give it"},
         {"rtt_ns: 1000, ", "", 13,

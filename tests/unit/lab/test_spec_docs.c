@@ -202,6 +202,33 @@ static void docs_example_loads_in_every_setup(void **state)
     sirq_spec_free(spec);
 }
 
+static void docs_cost_that_is_not_given_is_the_default(void **state)
+{
+    static char bare[] =
+        "machine: {cpus: 1, hz: 250}\nthreads: [{name: t, hog: {slice_ns: 1000}}]\n"
+        "run: {duration_ms: 1}\nmeasure: [{name: m, of: t, what: cpu}]\n";
+    const struct sirq_spec_text text = {.name = (char *)"bare", .text = bare, .len = strlen(bare)};
+    char *costs = section("costs_ns"), mark[64], is[64];
+    struct sirq_error err = {""};
+    struct sirq_spec *spec;
+
+    (void)state;
+    if (sirq_spec_parse(&spec, &text, UINT32_MAX, NULL, 0, &err) != 0)
+        fail_msg("%s", err.text);
+    for (const cyaml_schema_field_t *f = sirq_spec_cost_fields; f->key != NULL; f++) {
+        uint32_t value;
+
+        memcpy(&value, (const char *)&spec->costs_ns + f->data_offset, sizeof(value));
+        snprintf(mark, sizeof(mark), "| `%s` |", f->key);
+        assert_non_null(strstr(costs, mark));
+        cell(strstr(costs, mark), 1, is, sizeof(is));
+        assert_int_equal(strtoul(is, NULL, 10), value);
+        assert_int_not_equal(value, 0);
+    }
+    sirq_spec_free(spec);
+    free(costs);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -209,6 +236,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(docs_every_row_has_its_key),
         cmocka_unit_test(docs_every_what_is_as_the_table_says),
         cmocka_unit_test(docs_example_loads_in_every_setup),
+        cmocka_unit_test(docs_cost_that_is_not_given_is_the_default),
     };
     struct sirq_error err;
     size_t len;
