@@ -45,7 +45,7 @@ static void add_line(struct grid *grid)
     grid->n_lines++;
 }
 
-/* Into a column of the last line. */
+/* Into a column of the last line, once. */
 __attribute__((format(printf, 3, 4))) static void put(struct grid *grid, uint32_t column,
                                                       const char *fmt, ...)
 {
@@ -132,10 +132,11 @@ static void add_published(struct grid *grid, const struct sirq_sim_report *repor
 
         if (f == NULL)
             continue;
-        if (!any)
+        if (!any) {
             add_line(grid);
+            put(grid, MEASURE, "  published");
+        }
         any = true;
-        put(grid, MEASURE, "  published");
         sirq_sim_report_number(buf, f->value);
         if (!sirq_sim_row_value(&rows[p], figure, &v))
             put(grid, FIRST + p, "%s", buf);
