@@ -35,6 +35,7 @@ struct sirq_sim_kind {
 const struct sirq_sim_kind *sirq_sim_kind_of(const struct sirq_spec_threads *spec);
 
 extern const struct sirq_sim_kind sirq_kind_udp_receiver, sirq_kind_rr_client, sirq_kind_rr_server,
-    sirq_kind_hog, sirq_kind_cyclictest, sirq_kind_watchdog;
+    sirq_kind_hog, sirq_kind_cyclictest, sirq_kind_watchdog, sirq_kind_disk_reader,
+    sirq_kind_tcp_receiver, sirq_kind_tcp_sender;
 
 #endif

@@ -18,7 +18,11 @@ struct thread_sample {
 };
 
 struct nic_sample {
-    uint64_t arrived, dropped;
+    uint64_t arrived, dropped; /* dropped: at full rings, or in front of the line */
+};
+
+struct disk_sample {
+    uint64_t completed;
 };
 
 struct cpu_sample {
@@ -28,6 +32,7 @@ struct cpu_sample {
 struct sample {
     struct thread_sample *threads; /* of all groups, one after the other */
     struct nic_sample *nics;
+    struct disk_sample *disks;
     struct cpu_sample *cpus;
 };
 
@@ -89,7 +94,14 @@ static void take(struct world *world, struct sample *sample)
         struct sirq_sim_nic_stats nic;
 
         sirq_sim_nic_stats(rig->nics[i].sim, &nic);
-        sample->nics[i] = (struct nic_sample){.arrived = nic.arrived, .dropped = nic.dropped};
+        sample->nics[i] =
+            (struct nic_sample){.arrived = nic.arrived, .dropped = nic.dropped + nic.line_dropped};
+    }
+    for (uint32_t i = 0; i < rig->n_disks; i++) {
+        struct sirq_sim_disk_stats disk;
+
+        sirq_sim_disk_stats(rig->disks[i].sim, &disk);
+        sample->disks[i] = (struct disk_sample){.completed = disk.completed};
     }
     for (uint32_t i = 0; i < rig->spec->machine.cpus; i++)
         sample_cpu(rig, i, &sample->cpus[i]);
@@ -101,14 +113,19 @@ static int sample_make(struct world *world, struct sample *sample, uint32_t thre
 
     sample->threads = calloc((size_t)threads + 1, sizeof(*sample->threads));
     sample->nics = calloc((size_t)spec->n_nics + 1, sizeof(*sample->nics));
+    sample->disks = calloc((size_t)spec->n_disks + 1, sizeof(*sample->disks));
     sample->cpus = calloc((size_t)spec->machine.cpus + 1, sizeof(*sample->cpus));
-    return sample->threads != NULL && sample->nics != NULL && sample->cpus != NULL ? 0 : -ENOMEM;
+    return sample->threads != NULL && sample->nics != NULL && sample->disks != NULL &&
+                   sample->cpus != NULL
+               ? 0
+               : -ENOMEM;
 }
 
 static void sample_free(struct sample *sample)
 {
     free(sample->threads);
     free(sample->nics);
+    free(sample->disks);
     free(sample->cpus);
 }
 
@@ -281,7 +298,8 @@ static double scalar(const struct world *world, const struct sirq_sim_target *ta
     case SIRQ_SIM_CPU:
         return of_cpus(world, target);
     default:
-        return __builtin_nan("");
+        return per_second(world, world->after.disks[target->first].completed -
+                                     world->before.disks[target->first].completed);
     }
 }
 
@@ -337,6 +355,8 @@ static void connect(struct world *world, struct sirq_sim_outcome *out)
 
         if (target->of == SIRQ_SIM_THREADS)
             connect_threads(world, target, &out->dists[d]);
+        if (target->of == SIRQ_SIM_DISK)
+            world->rig.disks[target->first].latency.dist[0] = &out->dists[d];
         for (uint32_t i = target->first;
              target->of == SIRQ_SIM_CPU && i < target->first + target->n; i++)
             world->rig.cpus[i].sink[traced[target->what]].dist[target->n == 1] = &out->dists[d];

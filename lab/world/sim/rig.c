@@ -63,15 +63,17 @@ static int open_nic(struct sirq_sim_rig *rig, struct sirq_sim_rig_nic *nic, stru
     const struct sirq_sim_nic_config config = {
         .ring_size = nic->spec->ring,
         .irq_interval_ns = nic->spec->irq_interval_ns,
+        .rings = nic->spec->rings,
+        .line_mbit = nic->spec->line_mbit,
     };
     int rc = sirq_sim_nic_create(rig->sim, &config, &nic->sim, err);
 
-    nic->n_rings = 1;
+    nic->n_rings = nic->spec->rings != 0 ? nic->spec->rings : 1;
     nic->rings = many(nic->n_rings, sizeof(*nic->rings), err);
     if (nic->rings == NULL)
         return -ENOMEM;
     for (uint32_t i = 0; i < nic->n_rings && !rc; i++) {
-        const struct sirq_netdev_config dev = {.device = nic->sim};
+        const struct sirq_netdev_config dev = {.device = nic->sim, .queue = i};
 
         rc = sirq_netdev_open(&nic->rings[i], rig->net, &sirq_sim_driver, &dev, err);
         nic->n_open += !rc;
@@ -90,6 +92,29 @@ static int open_nics(struct sirq_sim_rig *rig, struct sirq_error *err)
     for (uint32_t i = 0; i < rig->n_nics && !rc; i++) {
         rig->nics[i].spec = &rig->spec->nics[i];
         rc = open_nic(rig, &rig->nics[i], err);
+    }
+    return rc;
+}
+
+static int open_disks(struct sirq_sim_rig *rig, struct sirq_error *err)
+{
+    int rc = 0;
+
+    rig->disks = many(rig->spec->n_disks, sizeof(*rig->disks), err);
+    if (rig->disks == NULL)
+        return -ENOMEM;
+    rig->n_disks = rig->spec->n_disks;
+    for (uint32_t i = 0; i < rig->n_disks && !rc; i++) {
+        const struct sirq_spec_disk *spec = &rig->spec->disks[i];
+        const struct sirq_sim_disk_config config = {
+            .service_ns = spec->read_ns,
+            .jitter_ns = spec->read_jitter_ns,
+            .depth = spec->depth,
+            .cpu = spec->cpu,
+        };
+
+        rig->disks[i].spec = spec;
+        rc = sirq_sim_disk_create(rig->sim, &config, &rig->disks[i].sim, err);
     }
     return rc;
 }
@@ -280,12 +305,14 @@ static struct sirq_sim_group *group_called(struct sirq_sim_rig *rig, const char 
 }
 
 static int open_source(struct sirq_sim_rig *rig, const struct sirq_spec_traffic *spec,
-                       uint64_t end_ns, struct sirq_error *err)
+                       struct sirq_error *err)
 {
+    uint64_t end_ns = rig->end_ns;
     struct sirq_sim_rig_nic *nic = sirq_sim_rig_nic(rig, spec->nic, spec->name, err);
     struct sirq_sim_group *to = group_called(rig, spec->to);
     struct sirq_sim_source_config config = {
         .arrivals = (enum sirq_sim_arrivals)spec->arrivals,
+        .burst = spec->burst,
         .start_ns = spec->start_ms * NS_PER_MS,
         .stop_ns = spec->stop_ms != 0 && spec->stop_ms * NS_PER_MS < end_ns
                        ? spec->stop_ms * NS_PER_MS
@@ -315,7 +342,8 @@ int sirq_sim_rig_open(struct sirq_sim_rig *rig, const struct sirq_sim_rig_config
 {
     int rc;
 
-    *rig = (struct sirq_sim_rig){.spec = config->spec, .next_port = FIRST_PORT};
+    *rig = (struct sirq_sim_rig){
+        .spec = config->spec, .next_port = FIRST_PORT, .end_ns = config->end_ns};
     rc = plan_groups(rig, err);
     if (!rc)
         rc = open_sim(rig, config, err);
@@ -324,9 +352,11 @@ int sirq_sim_rig_open(struct sirq_sim_rig *rig, const struct sirq_sim_rig_config
     if (!rc)
         rc = open_nics(rig, err);
     if (!rc)
+        rc = open_disks(rig, err);
+    if (!rc)
         rc = open_threads(rig, err);
     for (uint32_t i = 0; i < rig->spec->n_traffic && !rc; i++)
-        rc = open_source(rig, &rig->spec->traffic[i], config->end_ns, err);
+        rc = open_source(rig, &rig->spec->traffic[i], err);
     for (uint32_t i = 0; i < rig->n_nics && !rc; i++)
         rc = attach_nic(rig, &rig->nics[i], err);
     return rc;
@@ -363,4 +393,5 @@ void sirq_sim_rig_close(struct sirq_sim_rig *rig)
     free(rig->groups);
     free(rig->nics);
     free(rig->cpus);
+    free(rig->disks);
 }

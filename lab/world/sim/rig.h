@@ -29,6 +29,9 @@ struct sirq_sim_thread {
     struct sirq_socket *sock; /* null: the kind has none */
     uint16_t port;
     void *own; /* the kind's */
+    struct sirq_sim_rig_disk *disk;
+    struct sirq_sim_tcp *tcp;
+    bool sends; /* its flow brings frames that only acknowledge: they have no verdict */
     /* What it has done since it began. */
     uint64_t count;   /* messages, transactions, blocks or periods */
     uint64_t bytes;   /* of payload */
@@ -51,6 +54,12 @@ struct sirq_sim_rig_nic {
     struct sirq_sim_nic *sim;
     struct sirq_netdev *rings;
     uint32_t n_rings, n_open, n_attached;
+};
+
+struct sirq_sim_rig_disk {
+    const struct sirq_spec_disk *spec;
+    struct sirq_sim_disk *sim;
+    struct sirq_sim_sink latency; /* of all readers */
 };
 
 /* What is traced on a CPU. */
@@ -76,7 +85,9 @@ struct sirq_sim_rig {
     struct sirq_sim_rig_nic *nics;
     struct sirq_sim_group *groups;
     struct sirq_sim_rig_cpu *cpus; /* null: nothing is traced */
-    uint32_t n_nics, n_groups;
+    struct sirq_sim_rig_disk *disks;
+    uint32_t n_nics, n_groups, n_disks;
+    uint64_t end_ns; /* of all traffic */
     uint16_t next_port;
     bool measuring, closing, quit;
     bool stalled; /* the watchdog had to take the policy away */

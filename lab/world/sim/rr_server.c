@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Answers requests of peers far away, as netserver: each peer has one request under way and
- * sends the next when it has the answer.  The peers of a group are shared out to its threads.
+ * sends the next when it has the answer.  Each thread has its own.
  *
  * A request that was lost is sent again, as TCP does; the server plays the peers' clocks.  A
  * request that arrives where none is waited for is a late twin and not answered.
@@ -31,16 +31,9 @@ static const void *settings(const struct sirq_spec_threads *spec)
     return spec->rr_server;
 }
 
-static uint32_t peers_of(const struct sirq_spec_threads *spec, uint32_t index)
-{
-    uint32_t threads = sirq_sim_count(spec), all = spec->rr_server->clients;
-
-    return all / threads + (index < all % threads);
-}
-
 static uint64_t socket_of(const struct sirq_spec_threads *spec, uint32_t *packets)
 {
-    *packets = 2 * peers_of(spec, 0);
+    *packets = 2 * spec->rr_server->clients;
     return spec->rr_server->rcvbuf;
 }
 
@@ -57,7 +50,7 @@ static int open_server(struct sirq_sim_thread *thread, struct sirq_error *err)
     server = thread->own = calloc(1, sizeof(*server));
     if (server == NULL)
         return sirq_fail(err, ENOMEM, "out of memory");
-    server->n = peers_of(spec, thread->index);
+    server->n = spec->rr_server->clients;
     if (server->n > UINT16_MAX - FIRST_PORT)
         return sirq_fail(err, EINVAL, "%s: %u clients for one thread: at most %u", spec->name,
                          server->n, UINT16_MAX - FIRST_PORT);

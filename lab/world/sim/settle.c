@@ -15,7 +15,7 @@
 struct sums {
     struct sirq_sim_nic_stats nic;
     struct sirq_net_stats net;
-    uint64_t verdicts, taken, queued; /* by threads; on sockets */
+    uint64_t verdicts, taken, queued; /* acks too; by threads; on sockets */
 };
 
 static void sums_take(struct sirq_sim_rig *rig, struct sums *sums)
@@ -38,6 +38,12 @@ static void sums_take(struct sirq_sim_rig *rig, struct sums *sums)
             const struct sirq_sim_thread *thread = &rig->groups[g].threads[i];
             struct sirq_socket_stats sock;
 
+            if (thread->sends && thread->tcp != NULL) {
+                struct sirq_sim_tcp_stats tcp;
+
+                sirq_sim_tcp_stats(thread->tcp, &tcp);
+                sums->verdicts += tcp.acks;
+            }
             if (thread->sock == NULL)
                 continue;
             sirq_socket_stats(thread->sock, &sock);
