@@ -171,6 +171,26 @@ static int read_shipped(struct sirq_spec_figures *out, const struct sirq_spec *s
                          spec->published, hint);
 }
 
+/* A file may have figures of several experiments. */
+static int keep_own(struct sirq_spec_figures *figures, const struct sirq_spec *spec,
+                    const struct sirq_spec_place *place)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < figures->n; i++) {
+        if (strcmp(figures->row[i].experiment, spec->name) == 0)
+            figures->row[n++] = figures->row[i];
+    }
+    figures->n = n;
+    if (n > 0)
+        return 0;
+    sirq_spec_figures_free(figures);
+    return sirq_spec_bad(place, 0, "published",
+                         "'%.40s': no figure of experiment '%.40s' is there; "
+                         "its column 2 is the experiment's name",
+                         spec->published, spec->name);
+}
+
 int sirq_spec_figures(struct sirq_spec_figures *out, const struct sirq_spec *spec,
                       const struct sirq_spec_text *text, struct sirq_error *err)
 {
@@ -186,8 +206,10 @@ int sirq_spec_figures(struct sirq_spec_figures *out, const struct sirq_spec *spe
     *out = (struct sirq_spec_figures){0};
     if (spec->published == NULL)
         return 0;
-    if (strpbrk(spec->published, "./") == NULL)
-        return read_shipped(out, spec, &place);
+    if (strpbrk(spec->published, "./") == NULL) {
+        rc = read_shipped(out, spec, &place);
+        return rc != 0 ? rc : keep_own(out, spec, &place);
+    }
     if (snprintf(path, sizeof(path), "%.*s%s", dir, text->name, spec->published) >=
         (int)sizeof(path))
         return sirq_spec_bad(&place, 0, "published", "the path is too long");
@@ -196,7 +218,7 @@ int sirq_spec_figures(struct sirq_spec_figures *out, const struct sirq_spec *spe
         return rc;
     rc = sirq_spec_figures_parse(out, path, csv, len, err);
     free(csv);
-    return rc;
+    return rc != 0 ? rc : keep_own(out, spec, &place);
 }
 
 void sirq_spec_figures_free(struct sirq_spec_figures *figures)
@@ -227,8 +249,7 @@ const struct sirq_spec_figure *sirq_spec_figure(const struct sirq_spec_figures *
         const struct sirq_spec_figure *f = &figures->row[i];
 
         if (strcmp(f->metric, metric) == 0 && is_policy(spec, f->policy, policy) &&
-            (strcmp(f->setup, of->name) == 0 ||
-             (of->also != NULL && strcmp(f->setup, of->also) == 0)))
+            strcmp(f->setup, of->name) == 0)
             return f;
     }
     return NULL;

@@ -23,16 +23,15 @@ struct sirq_spec_figures {
     char *text; /* that the rows point into */
 };
 
-/* Those of spec->published, none when that is null; `text` is what the spec was parsed from.
- * 0, -EINVAL or -ENOMEM with err filled.  Free with sirq_spec_figures_free(). */
+/* Those of this experiment in spec->published, none when that is null; `text` is what the spec was
+ * parsed from.  0, -EINVAL or -ENOMEM with err filled.  Free with sirq_spec_figures_free(). */
 int sirq_spec_figures(struct sirq_spec_figures *out, const struct sirq_spec *spec,
                       const struct sirq_spec_text *text, struct sirq_error *err);
 int sirq_spec_figures_parse(struct sirq_spec_figures *out, const char *name, const char *text,
                             size_t len, struct sirq_error *err);
 void sirq_spec_figures_free(struct sirq_spec_figures *figures);
 
-/* What was published for it, or null: policies through spec->unpatched, the setup by its name
- * or its other one. */
+/* What was published for it, or null: policies through spec->unpatched. */
 const struct sirq_spec_figure *sirq_spec_figure(const struct sirq_spec_figures *figures,
                                                 const struct sirq_spec *spec, uint32_t setup,
                                                 const char *policy, const char *metric);

@@ -210,7 +210,6 @@ const cyaml_schema_field_t sirq_spec_traffic_fields[] = {
 
 const cyaml_schema_field_t sirq_spec_setup_fields[] = {
     TEXT(struct sirq_spec_setup, name),
-    TEXT(struct sirq_spec_setup, also),
     LIST(struct sirq_spec_setup, set, &string, SIRQ_SPEC_SETTINGS),
     CYAML_FIELD_END,
 };

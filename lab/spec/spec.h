@@ -177,7 +177,6 @@ struct sirq_spec_traffic {
 /* A variant: the file with some keys set otherwise. */
 struct sirq_spec_setup {
     char *name; /* as in the results and as published */
-    char *also; /* published under this name as well, or null */
     char **set; /* "threads.receiver.count=4", "machine.hz=100"; entries by name or index */
     uint32_t n_set;
 };

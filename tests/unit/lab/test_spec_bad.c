@@ -400,7 +400,7 @@ static void file_that_cannot_be_read_is_refused(void **state)
                  "/nonexistent.yaml: cannot be read: No such file or directory");
     read_refused("/dev/zero", "/dev/zero: larger than 1 MiB; is it an experiment?");
     read_refused("udp-flod", "udp-flod: no such experiment; did you mean udp-flood? there are: "
-                             "tcp-rr, udp-flood; a file has a / or . in its name");
+                             "softirq-latency, tcp-rr, udp-flood; a file has a / or . in its name");
     assert_non_null(mkdtemp(dir));
     snprintf(line, sizeof(line), "%s: cannot be read: Is a directory", dir);
     read_refused(dir, line);

@@ -158,6 +158,14 @@ static void figures_beside_the_file_are_read(void **state)
     assert_non_null(file);
     fputs(HEADER "1,e,plain,looped,rate,/s,2.5,claim,no\n", file);
     fclose(file);
+    assert_int_equal(sirq_spec_figures(&figures, spec, &text, &err), -22);
+    assert_non_null(strstr(err.text, ":1: published: 'f.csv': no figure of experiment 'my-own'"));
+    file = fopen(csv, "we");
+    assert_non_null(file);
+    fputs(HEADER "1,e,plain,looped,rate,/s,9,claim,no\n"
+                 "1,my-own,plain,looped,rate,/s,2.5,claim,no\n",
+          file);
+    fclose(file);
     assert_int_equal(sirq_spec_figures(&figures, spec, &text, &err), 0);
     assert_true(sirq_spec_figure(&figures, spec, 0, "looped", "rate")->value == 2.5);
     assert_null(sirq_spec_figure(&figures, spec, 1, "looped", "rate"));
