@@ -91,6 +91,8 @@ struct sirq_netdev {
      * (it never left this machine): it is not to be verified.  Writer: rx_poll, per frame.
      */
     bool rx_csum_partial;
+    char name[16];             /* of the interface, or the driver's */
+    struct sirq_steer *steer;  /* RPS, see sirq_netdev_set_rps(); null: never set */
     void *priv;                /* the driver's own */
     uint64_t irqs, irqs_empty; /* writer: the interrupt handler */
 };
@@ -102,7 +104,35 @@ struct sirq_netdev {
 int sirq_netdev_open(struct sirq_netdev *dev, struct sirq_net *net,
                      const struct sirq_driver *driver, const struct sirq_netdev_config *config,
                      struct sirq_error *err);
+
+/* Its interrupt is freed and its NAPI instance disabled and no thread's; any RPS ends here. */
 void sirq_netdev_close(struct sirq_netdev *dev);
+
+#define SIRQ_RPS_MAX 4096u
+
+/*
+ * RPS: spread the frames of this receive queue over CPUs of the core (by index), by the Toeplitz
+ * hash of addresses and ports: in equal parts over cpus[0..n-1], where one may be named more than
+ * once for a larger part.  n = 0: off, frames go up where they are polled.  Frames for the CPU
+ * that polls go up there at once; others are copied to that CPU's backlog, bounded by
+ * netdev_max_backlog.  What is not IP, and what is for a CPU that was given back, stays.
+ *
+ * May be changed while traffic flows.  The order within a flow is kept: it follows the new map
+ * when its old backlog has dealt with its frames; under an overload in which that does not come
+ * about within 10 ms its frames are dropped (flow_moving) until it has.
+ * Task context, one caller at a time.  0, -EINVAL or -ENOMEM with err filled and nothing changed.
+ * (Source: Documentation/networking/scaling.rst of Linux; Tom Herbert, 2010.)
+ */
+int sirq_netdev_set_rps(struct sirq_netdev *dev, const unsigned *cpus, unsigned n,
+                        struct sirq_error *err);
+
+/*
+ * RFS, for devices that have an RPS map: a flow goes to the CPU on which its consumer last
+ * called sirq_recv(), when all of its frames elsewhere have been dealt with; flows that nobody
+ * received from yet go by the map.  Task context, one caller at a time.  0 or -ENOMEM.
+ */
+int sirq_net_set_rfs(struct sirq_net *net, bool on, struct sirq_error *err);
+
 void sirq_netdev_stats(const struct sirq_netdev *dev, struct sirq_netdev_stats *out);
 
 /* The drivers built in, null-terminated, and the one called `name` or null. */

@@ -59,6 +59,7 @@ struct sirq_irq {
     X(RX_QUEUED, "rx_queued", "a frame, from the ring onto a socket queue")        \
     X(RX_FULL, "rx_full", "a frame that finds its socket queue full")              \
     X(RX_DROP, "rx_drop", "a frame dropped for any other reason")                  \
+    X(RX_STEERED, "rx_steered", "a frame, from the ring onto another CPU's backlog") \
     X(RX_ACK, "rx_ack", "a frame that acknowledges what a task has sent")          \
     X(TX, "tx", "sending a frame")                                                 \
     X(RECV_CALL, "recv_call", "a receive call, without its packets")               \
@@ -68,7 +69,7 @@ struct sirq_irq {
     X(TICK, "tick", "the scheduler's work in a tick, beside the interrupt")        \
     X(SWITCH, "switch", "a context switch")                                        \
     X(WAKE, "wake", "waking one thread")                                           \
-    X(KSOFTIRQD, "ksoftirqd", "one round of ksoftirqd, without its run")
+    X(KSOFTIRQD, "ksoftirqd", "one round of ksoftirqd or of a NAPI thread, without what it runs")
 
 enum sirq_cost {
 #define SIRQ_COST_ENUM(sym, name, meaning) SIRQ_COST_##sym,
@@ -144,7 +145,8 @@ struct sirq_host {
     bool wake_at_once;
 
     /* Bump wq->seq, wake its sleepers, write its eventfd when armed.  The caller owns the
-     * CPU's bottom halves when its run goes on, and nothing when it has ended. */
+     * CPU's bottom halves when its run goes on, and nothing when it has ended; also from hardirq
+     * and task context, for threads of NAPI instances. */
     void (*wake)(struct sirq_cpu *cpu, struct sirq_wq *wq);
 
     /*

@@ -30,7 +30,8 @@
  * this library, but the wire side in sirq/shm.h, until it executes another program, which
  * inherits affinity and class of the thread that forked.
  *
- * Taking down, in this order: sirq_live_detach each device, sirq_socket_close, sirq_netdev_close,
+ * Taking down, in this order: sirq_live_detach each device, end threads of NAPI instances,
+ * sirq_socket_close, sirq_netdev_close,
  * sirq_net_destroy, unregister threads, sirq_live_stop.
  */
 #ifndef SIRQ_LIVE_H
@@ -134,6 +135,36 @@ void sirq_live_irq_free(struct sirq_live *live, struct sirq_irq *irq);
 int sirq_live_attach(struct sirq_live *live, unsigned cpu, struct sirq_netdev *dev,
                      struct sirq_error *err);
 void sirq_live_detach(struct sirq_live *live, struct sirq_netdev *dev);
+
+/* How a thread that polls NAPI instances runs; null or zeroed is what stands first. */
+struct sirq_live_napi_attr {
+    struct sirq_sched sched; /* SCHED_OTHER, as the program has it */
+    const cpu_set_t *cpus;   /* where, by the machine's numbers; null: the engine's CPUs that are
+                                on the NUMA node of the CPU whose work it does */
+};
+
+/*
+ * Let a thread napi/DEV-0 poll the device instead of NET_RX (threaded NAPI), or with
+ * sirq_live_napi_unthread() NET_RX again; at any time while the device is open.  Called again,
+ * the thread gets the new attributes.  Ended before the device is closed.  Task context.
+ * 0, -EINVAL, -EPERM, -ENOMEM, -EAGAIN with err filled, and all as it was before.
+ */
+int sirq_live_napi_thread(struct sirq_live *live, struct sirq_netdev *dev,
+                          const struct sirq_live_napi_attr *attr, struct sirq_error *err);
+void sirq_live_napi_unthread(struct sirq_live *live, struct sirq_netdev *dev);
+
+/*
+ * The same for the backlogs of the CPUs in `set` (by the machine's numbers; null: all of the
+ * engine): a thread backlog_napi/N each.  On an error those before it in the set have theirs.
+ * Ended before sirq_net_destroy().
+ */
+int sirq_live_backlog_threads(struct sirq_live *live, struct sirq_net *net, const cpu_set_t *set,
+                              const struct sirq_live_napi_attr *attr, struct sirq_error *err);
+void sirq_live_backlog_unthread(struct sirq_live *live, struct sirq_net *net, const cpu_set_t *set);
+
+/* CPU time of such a thread so far, ns; 0: there is none.  `napi`: &dev->napi, or
+ * sirq_net_backlog(). */
+uint64_t sirq_live_napi_usage(struct sirq_live *live, const struct sirq_napi *napi);
 
 /* CPU time used so far, ns. */
 struct sirq_live_usage {

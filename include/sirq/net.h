@@ -5,8 +5,12 @@
  *   driver irq -> sirq_napi_schedule -> NET_RX -> net_rx_action -> poll -> sirq_net_rx
  *   -> Ethernet -> IPv4 -> UDP -> socket queue -> sirq_recv
  *
- * Every frame that enters sirq_net_rx() is delivered or counted under one drop reason:
- * sum(delivered, drops) is exact at any time the CPU is not inside a poll.
+ * With RPS (sirq_netdev_set_rps) a frame may go from there to another CPU's backlog, which is
+ * polled like a device, in NET_RX or in a thread, and go up on that CPU.
+ *
+ * Every frame that enters sirq_net_rx() is delivered or counted under one drop reason, once:
+ * frames = sum(delivered, drops) + steered - received_rps is exact at any time no CPU is inside
+ * a poll; steered - received_rps are the frames on backlogs.
  *
  * All memory (packet pool, socket table, socket queues) is taken when the stack or a
  * socket is opened; nothing is allocated on the path.
@@ -48,14 +52,18 @@ extern "C" {
     X(UDP_PORT, "udp_port", "no socket on this port")                          \
     X(SOCKET_FULL, "socket_full", "socket queue at its byte cap")              \
     X(NO_BUFFER, "no_buffer", "packet pool empty")                             \
-    X(OVERSIZE, "oversize", "payload larger than a pool buffer")
+    X(OVERSIZE, "oversize", "payload larger than a pool buffer")               \
+    X(BACKLOG_FULL, "backlog_full", "another CPU's backlog at its cap")        \
+    X(FLOW_LIMIT, "flow_limit", "more than its share of a backlog that fills") \
+    X(FLOW_MOVING, "flow_moving", "its flow has to leave an overloaded backlog")
 
 enum sirq_drop {
     SIRQ_DELIVERED = 0,
 #define SIRQ_DROP_ENUM(sym, name, meaning) SIRQ_DROP_##sym,
     SIRQ_DROPS(SIRQ_DROP_ENUM)
 #undef SIRQ_DROP_ENUM
-        SIRQ_NR_DROPS /* array length; entry 0 counts deliveries */
+        SIRQ_NR_DROPS,           /* array length; entry 0 counts deliveries */
+    SIRQ_STEERED = SIRQ_NR_DROPS /* no verdict yet: it is on another CPU's backlog */
 };
 
 const char *sirq_drop_name(enum sirq_drop drop);
@@ -72,6 +80,10 @@ struct sirq_net_config {
     unsigned netdev_budget_jiffies; /* its time limit; 0: 2 */
     bool poll_until_budget;         /* Linux before 3.19: go round the poll list until the budget is
                                 spent, instead of one visit to each instance */
+    unsigned netdev_max_backlog;    /* frames on a CPU's backlog; 0: 1000, at most 65536 */
+    unsigned flow_limit;  /* buckets of flows, a power of two up to 32768; 0: no limit.  From half
+                            full on a backlog refuses flows (by hash) that are more than half of
+                            the last 128 frames which this CPU sent there */
     bool wake_every_poll; /* consumers are woken after each poll, also when more packets wait:
                              as in Linux, where it has to be compared with that */
 };
@@ -100,28 +112,37 @@ void sirq_net_destroy(struct sirq_net *net);
 /* Bytes held by the stack: [0] the packet pool, [1] everything else. */
 void sirq_net_memory(const struct sirq_net *net, size_t bytes[2]);
 
-/* Per-CPU counters of the path.  Writer: NET_RX on that CPU. */
+#define SIRQ_BACKLOG_MAX 65536u
+#define SIRQ_FLOW_LIMIT_MAX 32768u
+
+/* Per-CPU counters of the path.  Writer: the owner of that CPU's bottom halves. */
 struct sirq_net_stats {
     uint64_t frames;                 /* entered sirq_net_rx() */
     uint64_t verdict[SIRQ_NR_DROPS]; /* [0] delivered, then by enum sirq_drop */
     uint64_t bytes;                  /* payload bytes delivered */
     uint64_t polls;                  /* NAPI polls */
     uint64_t polls_full;             /* polls that used their whole budget */
+    uint64_t polls_threaded;         /* of them, by a thread of the instance's own */
     uint64_t time_squeeze;           /* net_rx_action ended by budget or time */
+    uint64_t steered;                /* frames put on another CPU's backlog */
+    uint64_t received_rps;           /* frames taken off a backlog */
+    uint64_t kicks;                  /* CPUs told of their backlog: one per CPU and cycle */
 };
+void sirq_net_stats_cpu(const struct sirq_net *net, unsigned cpu, struct sirq_net_stats *out);
 void sirq_net_stats_sum(const struct sirq_net *net, struct sirq_net_stats *out);
 
 /*
  * A frame from a driver's poll.  Softirq context.  `frame` stays the driver's: what is
  * kept is copied.  rx_ns: when the device got it (host clock), 0 when unknown.
+ * Returns the verdict, or SIRQ_STEERED: it will be given on another CPU.
  */
 enum sirq_drop sirq_net_rx(struct sirq_cpu *cpu, struct sirq_netdev *dev, const uint8_t *frame,
                            uint32_t len, uint64_t rx_ns);
 
 /*
  * The first of `n` >= 1 frames of equal bytes, for a device that knows that they are.  When it
- * is delivered, it alone is; a drop is the verdict of them all, and counted n times: nothing
- * that was taken from a queue meanwhile makes room for the others.
+ * is delivered or steered, it alone is; a drop is the verdict of them all, and counted n times:
+ * nothing that was taken from a queue meanwhile makes room for the others.
  */
 enum sirq_drop sirq_net_rx_alike(struct sirq_cpu *cpu, struct sirq_netdev *dev,
                                  const uint8_t *frame, uint32_t len, uint64_t rx_ns, uint32_t n);
@@ -131,16 +152,18 @@ enum sirq_drop sirq_net_rx_alike(struct sirq_cpu *cpu, struct sirq_netdev *dev,
 #define SIRQ_NAPI_WEIGHT 64
 
 /* Bits of sirq_napi.state. */
-#define SIRQ_NAPI_SCHED 1u    /* on a poll list or being polled */
-#define SIRQ_NAPI_DISABLED 2u /* not to be scheduled */
+#define SIRQ_NAPI_SCHED 1u          /* on a poll list or being polled */
+#define SIRQ_NAPI_DISABLED 2u       /* not to be scheduled */
+#define SIRQ_NAPI_THREADED 4u       /* to be polled by a thread of its own */
+#define SIRQ_NAPI_SCHED_THREADED 8u /* scheduled, and its thread's */
 
 /*
  * A NAPI instance.  Embedded in its device and owned by it.  Once scheduled it belongs to
- * NET_RX of the CPU that scheduled it until sirq_napi_complete_done().
+ * NET_RX of the CPU that scheduled it, or to its thread, until sirq_napi_complete_done().
  */
 struct sirq_napi {
     struct sirq_lnode node;
-    uint32_t state; /* __atomic: SIRQ_NAPI_SCHED, SIRQ_NAPI_DISABLED */
+    uint32_t state; /* __atomic: SIRQ_NAPI_... */
     int weight;
     /*
      * Take up to `budget` packets (may be 0: then none, only other work).  Returns the
@@ -148,7 +171,8 @@ struct sirq_napi {
      * budget: it must not have been, and will be polled again.
      */
     int (*poll)(struct sirq_cpu *cpu, struct sirq_napi *napi, int budget);
-    uint64_t polls, work; /* writer: NET_RX of the owning CPU */
+    uint64_t polls, work; /* writer: who has it scheduled */
+    struct sirq_wq wq;    /* its thread sleeps here */
 };
 
 /* weight 0: SIRQ_NAPI_WEIGHT.  Disabled until sirq_napi_enable(). */
@@ -166,6 +190,38 @@ void sirq_napi_complete_done(struct sirq_cpu *cpu, struct sirq_napi *napi, int w
  * that has completed.  Task context. */
 void sirq_napi_disable(struct sirq_cpu *cpu, struct sirq_napi *napi);
 void sirq_napi_enable(struct sirq_napi *napi);
+
+/* ---- NAPI in threads ------------------------------------------------------------------ */
+
+/*
+ * The hosts' functions make threads and tasks for these (sirq_live_backlog_threads,
+ * sirq_sim_backlog_threads, ...); a host of one's own does: init; a thread that calls main;
+ * on; ...; off; wait for the thread's end.  On and off at any time while traffic flows: what is
+ * scheduled changes hands at its next poll, no frame is lost and no flow reordered.
+ *
+ * The thread polls with bottom halves disabled, on whichever CPU it runs, one weight at a time,
+ * lets others run between two polls where they are due, and sleeps when there is nothing.
+ */
+struct sirq_napi_thread {
+    struct sirq_napi *napi;
+    struct sirq_cpu *home; /* NET_RX of this CPU gets the instance back */
+    uint32_t stop, ended;  /* __atomic */
+};
+
+/* Task context.  The instance, and thread, stay until the thread has ended. */
+void sirq_napi_thread_init(struct sirq_napi_thread *thread, struct sirq_napi *napi,
+                           struct sirq_cpu *home);
+/* The thread's life, from task context; returns after off, with thread->ended set. */
+void sirq_napi_thread_main(struct sirq_napi_thread *thread);
+/* Task context; one at a time for one instance, and each once. */
+void sirq_napi_thread_on(struct sirq_napi_thread *thread);
+void sirq_napi_thread_off(struct sirq_napi_thread *thread);
+
+/* The NAPI instance that polls the backlog of a core's CPU (by index), or null.  It lives as
+ * long as the stack and is always enabled; threads of it have ended before sirq_net_destroy(). */
+struct sirq_napi *sirq_net_backlog(struct sirq_net *net, unsigned cpu);
+/* Frames on it now. */
+unsigned sirq_net_backlog_len(const struct sirq_net *net, unsigned cpu);
 
 /* ---- sockets ------------------------------------------------------------------------ */
 

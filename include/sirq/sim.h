@@ -374,6 +374,31 @@ struct sirq_sim_disk_stats {
 };
 void sirq_sim_disk_stats(const struct sirq_sim_disk *disk, struct sirq_sim_disk_stats *out);
 
+/* ---- NAPI in tasks ------------------------------------------------------------------- */
+
+/* How a task that polls a NAPI instance runs; null: SCHED_OTHER, on any CPU. */
+struct sirq_sim_napi_attr {
+    struct sirq_sched sched;
+    const uint64_t *allowed; /* mask, bit per CPU; null: all */
+};
+
+/*
+ * Let a task poll the device, or the backlogs of the CPUs in `set` (mask, null: all), instead
+ * of NET_RX, and NET_RX again; between runs or from a task, at any time.  Called again, another
+ * task with the new attributes takes over.  Each counts as a task of its world for good.  Ended
+ * before the device is closed, or the stack destroyed.  0, or -EINVAL or -ENOMEM with err filled:
+ * NET_RX polls it then.
+ */
+int sirq_sim_napi_thread(struct sirq_sim *sim, struct sirq_netdev *dev,
+                         const struct sirq_sim_napi_attr *attr, struct sirq_error *err);
+void sirq_sim_napi_unthread(struct sirq_sim *sim, struct sirq_netdev *dev);
+int sirq_sim_backlog_threads(struct sirq_sim *sim, struct sirq_net *net, const uint64_t *set,
+                             const struct sirq_sim_napi_attr *attr, struct sirq_error *err);
+void sirq_sim_backlog_unthread(struct sirq_sim *sim, struct sirq_net *net, const uint64_t *set);
+
+/* The task that polls it now, or null. */
+struct sirq_sim_task *sirq_sim_napi_task(struct sirq_sim *sim, const struct sirq_napi *napi);
+
 #ifdef __cplusplus
 }
 #endif

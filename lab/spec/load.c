@@ -87,6 +87,7 @@ static void complete_costs(struct sirq_spec_costs *costs)
         .RX_DROP = 300,
         .RX_ACK = 300,
         .TX = 400,
+        .RX_STEERED = 100,
         .RECV_CALL = 400,
         .RECV_PACKET = 200,
         .BLK_DONE = 500,

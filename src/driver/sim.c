@@ -65,7 +65,7 @@ static void tell(struct sirq_source *source, bool delivered, uint32_t n)
 static void rx_chunk(struct sirq_cpu *cpu, struct sirq_netdev *dev, uint32_t n)
 {
     struct sirq_nic_ring *ring = dev->priv;
-    uint32_t queued = 0, full = 0, control = 0, same = 0, done;
+    uint32_t queued = 0, full = 0, steered = 0, control = 0, same = 0, done;
 
     for (uint32_t i = 0; i < n; i += done, same -= done) {
         uint64_t time;
@@ -80,18 +80,21 @@ static void rx_chunk(struct sirq_cpu *cpu, struct sirq_netdev *dev, uint32_t n)
             control += done;
         } else {
             verdict = sirq_net_rx_alike(cpu, dev, frame->data, frame->len, time, same);
-            done = verdict == SIRQ_DELIVERED ? 1 : same;
+            done = verdict == SIRQ_DELIVERED || verdict == SIRQ_STEERED ? 1 : same;
             queued += verdict == SIRQ_DELIVERED;
+            steered += verdict == SIRQ_STEERED;
             full += verdict == SIRQ_DROP_SOCKET_FULL ? done : 0;
         }
-        tell(source, verdict == SIRQ_DELIVERED, done);
+        /* What is steered counts as delivered: that it is lost later the flow is not told. */
+        tell(source, verdict == SIRQ_DELIVERED || verdict == SIRQ_STEERED, done);
     }
     sirq_ring_consume(ring, n);
     sirq_charge(cpu, SIRQ_COST_RX_ACK, control);
     sirq_ring_settle(ring, cpu);
     sirq_charge(cpu, SIRQ_COST_RX_QUEUED, queued);
     sirq_charge(cpu, SIRQ_COST_RX_FULL, full);
-    sirq_charge(cpu, SIRQ_COST_RX_DROP, n - queued - full - control);
+    sirq_charge(cpu, SIRQ_COST_RX_STEERED, steered);
+    sirq_charge(cpu, SIRQ_COST_RX_DROP, n - queued - full - steered - control);
 }
 
 /*

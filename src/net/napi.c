@@ -3,9 +3,10 @@
  * napi.c - NAPI instances and the NET_RX action that polls them.
  *
  * Invariants:
- *   - an instance with SCHED set is on exactly one list (a CPU's incoming or private one)
- *     or in its poll function; who sets SCHED puts it on the list, who completes or drops
- *     it clears SCHED and touches it no more
+ *   - an instance with SCHED set is on exactly one list (a CPU's incoming, private or kicks
+ *     one), or its thread's (SCHED_THREADED; see thread.c), or in its poll function; who sets
+ *     SCHED gives it to one of these, who completes or drops it clears SCHED and touches it
+ *     no more
  *   - while any instance is on a CPU's lists, NET_RX is pending or running there
  *   - a device whose instance is scheduled has its interrupt masked, so that scheduling
  *     an instance twice is rare and may be ignored
@@ -62,11 +63,12 @@ void sirq_napi_init(struct sirq_napi *napi,
         .state = SIRQ_NAPI_DISABLED,
         .poll = poll,
         .weight = weight > 0 ? weight : SIRQ_NAPI_WEIGHT,
+        .wq = {.eventfd = -1},
     };
 }
 
 /* Put it on the list of `to`, which is not the CPU we are on. */
-static void napi_give(struct sirq_cpu *to, struct sirq_napi *napi)
+void sirq_napi_give(struct sirq_cpu *to, struct sirq_napi *napi)
 {
     sirq_llist_push(&sirq_net_cpu(to)->incoming, &napi->node);
     sirq_raise_remote(to, SIRQ_NET_RX);
@@ -83,38 +85,66 @@ static void napi_give(struct sirq_cpu *to, struct sirq_napi *napi)
 
 /* Where an instance scheduled on `cpu` is polled: not on a CPU that was given back, or a
  * flood would be polled there for ever. */
-static struct sirq_cpu *napi_home(struct sirq_cpu *cpu)
+struct sirq_cpu *sirq_napi_home(struct sirq_cpu *cpu)
 {
     if (__atomic_load_n(&cpu->online, __ATOMIC_ACQUIRE))
         return cpu;
     return sirq_any_online(cpu->core);
 }
 
-bool sirq_napi_schedule(struct sirq_cpu *cpu, struct sirq_napi *napi)
+/*
+ * Become the one who has it scheduled, with what that means in *state.  False when it is
+ * already or must not be.  SEQ_CST: what there is to poll was made visible before (a packet on
+ * a backlog), and whoever lets go of the instance looks for it after (SEQ_CST): one of the two
+ * sees the other.  It is also an ACQUIRE, of the last poll's stores.
+ */
+bool sirq_napi_claim(struct sirq_napi *napi, uint32_t *state)
 {
-    uint32_t state = __atomic_load_n(&napi->state, __ATOMIC_RELAXED);
-    struct sirq_cpu *home = napi_home(cpu);
+    uint32_t old = __atomic_load_n(&napi->state, __ATOMIC_SEQ_CST);
 
     do {
-        if (state != 0)
+        if (old & (SIRQ_NAPI_SCHED | SIRQ_NAPI_DISABLED))
             return false;
-        /* ACQUIRE pairs with the completion: its last poll's stores are ours now. */
-    } while (!__atomic_compare_exchange_n(&napi->state, &state, SIRQ_NAPI_SCHED, true,
-                                          __ATOMIC_ACQUIRE, __ATOMIC_RELAXED));
+        *state = old | SIRQ_NAPI_SCHED;
+        if (old & SIRQ_NAPI_THREADED)
+            *state |= SIRQ_NAPI_SCHED_THREADED;
+    } while (!__atomic_compare_exchange_n(&napi->state, &old, *state, true, __ATOMIC_SEQ_CST,
+                                          __ATOMIC_SEQ_CST));
+    return true;
+}
+
+/* Give it to NET_RX of `home`; we are on `cpu`. */
+void sirq_napi_list(struct sirq_cpu *cpu, struct sirq_cpu *home, struct sirq_napi *napi)
+{
+    home = sirq_napi_home(home);
     if (home != cpu) {
-        napi_give(home, napi);
-        return true;
+        sirq_napi_give(home, napi);
+        return;
     }
     /* On the list before NET_RX is pending: the action that takes the bit finds it. */
     sirq_llist_push(&sirq_net_cpu(cpu)->incoming, &napi->node);
     sirq_raise(cpu, SIRQ_NET_RX);
+}
+
+bool sirq_napi_schedule(struct sirq_cpu *cpu, struct sirq_napi *napi)
+{
+    uint32_t state;
+
+    if (!sirq_napi_claim(napi, &state))
+        return false;
+    if (state & SIRQ_NAPI_SCHED_THREADED)
+        sirq_napi_thread_wake(cpu, napi);
+    else
+        sirq_napi_list(cpu, cpu, napi);
     return true;
 }
 
-static void napi_release(struct sirq_napi *napi)
+void sirq_napi_release(struct sirq_napi *napi)
 {
-    /* RELEASE: all we did to the instance before the next owner, or a disabler. */
-    uint32_t old = __atomic_fetch_and(&napi->state, ~SIRQ_NAPI_SCHED, __ATOMIC_RELEASE);
+    /* SEQ_CST: see sirq_napi_claim(); it is also a RELEASE, of all we did to the instance,
+     * to its next owner or a disabler. */
+    uint32_t old = __atomic_fetch_and(&napi->state, ~(SIRQ_NAPI_SCHED | SIRQ_NAPI_SCHED_THREADED),
+                                      __ATOMIC_SEQ_CST);
 
     assert(old & SIRQ_NAPI_SCHED);
     (void)old;
@@ -125,14 +155,14 @@ void sirq_napi_complete_done(struct sirq_cpu *cpu, struct sirq_napi *napi, int w
     assert(sirq_net_cpu(cpu)->polling);
     (void)cpu;
     COUNT(napi->work, (uint64_t)work_done); /* ours until the next line */
-    napi_release(napi);
+    sirq_napi_release(napi);
 }
 
 void sirq_napi_disable(struct sirq_cpu *cpu, struct sirq_napi *napi)
 {
     assert(!sirq_in_softirq(cpu) && !sirq_in_hardirq(cpu));
     __atomic_fetch_or(&napi->state, SIRQ_NAPI_DISABLED, __ATOMIC_RELAXED);
-    /* A scheduled instance is dropped at its next visit.  ACQUIRE: see napi_release(). */
+    /* A scheduled instance is dropped at its next visit.  ACQUIRE: see sirq_napi_release(). */
     while (__atomic_load_n(&napi->state, __ATOMIC_ACQUIRE) & SIRQ_NAPI_SCHED)
         cpu->core->host->relax(cpu);
     /* A poll that completed goes on to unmask its device: wait for its end too. */
@@ -144,17 +174,13 @@ void sirq_napi_enable(struct sirq_napi *napi)
     __atomic_fetch_and(&napi->state, ~SIRQ_NAPI_DISABLED, __ATOMIC_RELEASE);
 }
 
-/* One visit.  True when it used its whole weight and stays scheduled. */
-static bool napi_visit(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, struct sirq_napi *napi,
-                       struct rx_cycle *cycle)
+/* One poll.  True when it used its whole weight and stays scheduled; its work in *done. */
+bool sirq_napi_poll_local(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, struct sirq_napi *napi,
+                          int *done)
 {
     int weight = napi->weight, work; /* after a completion the instance is not ours */
     bool more;
 
-    if (__atomic_load_n(&napi->state, __ATOMIC_RELAXED) & SIRQ_NAPI_DISABLED) {
-        napi_release(napi);
-        return false;
-    }
     COUNT(napi->polls, 1);
     nc->polling = true;
     work = napi->poll(cpu, napi, weight);
@@ -170,6 +196,27 @@ static bool napi_visit(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, struct sir
     if (work > 0)
         sirq_tracepoint(cpu, SIRQ_TRACE_POLL, (uint32_t)work);
     sirq_feeds_poll_end(cpu, nc, more);
+    *done = work;
+    return more;
+}
+
+/* One visit.  True when it used its whole weight and stays on the list. */
+static bool napi_visit(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, struct sirq_napi *napi,
+                       struct rx_cycle *cycle)
+{
+    uint32_t state = __atomic_load_n(&napi->state, __ATOMIC_RELAXED);
+    bool more;
+    int work;
+
+    if (__builtin_expect(state & (SIRQ_NAPI_DISABLED | SIRQ_NAPI_THREADED), 0)) {
+        if (state & SIRQ_NAPI_DISABLED) {
+            sirq_napi_release(napi);
+            return false;
+        }
+        if (sirq_napi_to_thread(cpu, napi))
+            return false;
+    }
+    more = sirq_napi_poll_local(cpu, nc, napi, &work);
     /* An empty visit is charged too: the cycle is bounded even if jiffies stand still. */
     cycle->budget -= work > 0 ? work : 1;
     return more;
@@ -207,13 +254,13 @@ static void cycle_run(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, struct rx_c
 /* There is more to poll: by the next cycle, here or on a CPU that is not given back. */
 static void napi_go_on(struct sirq_cpu *cpu, struct sirq_net_cpu *nc)
 {
-    struct sirq_cpu *home = napi_home(cpu);
+    struct sirq_cpu *home = sirq_napi_home(cpu);
 
     if (home == cpu)
         sirq_raise(cpu, SIRQ_NET_RX);
     else
         while (nc->polls.first != NULL)
-            napi_give(home, napi_list_pop(&nc->polls));
+            sirq_napi_give(home, napi_list_pop(&nc->polls));
 }
 
 static uint64_t dropped_full(const struct sirq_net_stats *stats)
@@ -240,6 +287,7 @@ void sirq_net_rx_action(struct sirq_cpu *cpu, void *data)
     napi_list_splice(&cycle.list, sirq_llist_take(&nc->incoming));
     napi_list_splice(&cycle.list, cycle.repoll.first);
     nc->polls = cycle.list;
+    sirq_kicks_flush(cpu, nc);
     if (nc->polls.first != NULL)
         napi_go_on(cpu, nc);
 }

@@ -35,6 +35,11 @@ static int config_check(struct sirq_net_config *config)
         config->netdev_budget = 300;
     if (config->netdev_budget_jiffies == 0)
         config->netdev_budget_jiffies = 2;
+    if (config->netdev_max_backlog == 0)
+        config->netdev_max_backlog = 1000;
+    if (config->netdev_max_backlog > SIRQ_BACKLOG_MAX || config->flow_limit > SIRQ_FLOW_LIMIT_MAX ||
+        (config->flow_limit & (config->flow_limit - 1)) != 0)
+        return -EINVAL;
     if (config->pool_packets > SIRQ_POOL_MAX || config->max_sockets > 4096 ||
         config->netdev_budget > INT_MAX / 2)
         return -EINVAL;
@@ -56,7 +61,11 @@ static int net_alloc(struct sirq_net *net)
     err = sirq_table_init(&net->table, net->config.max_sockets);
     if (err == 0)
         err = sirq_pool_init(&net->pool, net->config.pool_packets, ncpus);
-    net->bytes = sizeof(*net) + ncpus * sizeof(*net->cpus) + sirq_table_memory(&net->table);
+    if (err == 0)
+        err = sirq_backlogs_init(net);
+    sirq_flow_table_init(&net->flow_table);
+    net->bytes = sizeof(*net) + ncpus * sizeof(*net->cpus) + sirq_table_memory(&net->table) +
+                 sirq_backlogs_memory(net);
     return err;
 }
 
@@ -64,6 +73,8 @@ static void net_free(struct sirq_net *net)
 {
     sirq_pool_fini(&net->pool);
     sirq_table_fini(&net->table);
+    sirq_backlogs_fini(net);
+    free(net->rfs_table);
     free(net->cpus);
     free(net);
 }
@@ -120,6 +131,7 @@ void sirq_net_destroy(struct sirq_net *net)
         return;
     core = net->core;
     assert(net->table.nsockets == 0);
+    sirq_backlogs_drain(net);
     /* A NET_RX left pending by a device that is gone must not meet a missing action. */
     for (unsigned i = 0; i < core->ncpus; i++)
         while (sirq_pending(&core->cpus[i]) & SIRQ_BIT(SIRQ_NET_RX))
@@ -139,18 +151,31 @@ void sirq_net_memory(const struct sirq_net *net, size_t bytes[2])
     bytes[1] = __atomic_load_n(&net->bytes, __ATOMIC_RELAXED);
 }
 
+static void stats_add(struct sirq_net_stats *out, const struct sirq_net_stats *stats)
+{
+    out->frames += READ_COUNT(stats->frames);
+    for (unsigned v = 0; v < SIRQ_NR_DROPS; v++)
+        out->verdict[v] += READ_COUNT(stats->verdict[v]);
+    out->bytes += READ_COUNT(stats->bytes);
+    out->polls += READ_COUNT(stats->polls);
+    out->polls_full += READ_COUNT(stats->polls_full);
+    out->polls_threaded += READ_COUNT(stats->polls_threaded);
+    out->time_squeeze += READ_COUNT(stats->time_squeeze);
+    out->steered += READ_COUNT(stats->steered);
+    out->received_rps += READ_COUNT(stats->received_rps);
+    out->kicks += READ_COUNT(stats->kicks);
+}
+
+void sirq_net_stats_cpu(const struct sirq_net *net, unsigned cpu, struct sirq_net_stats *out)
+{
+    memset(out, 0, sizeof(*out));
+    if (cpu < net->core->ncpus)
+        stats_add(out, &net->cpus[cpu].stats);
+}
+
 void sirq_net_stats_sum(const struct sirq_net *net, struct sirq_net_stats *out)
 {
     memset(out, 0, sizeof(*out));
-    for (unsigned i = 0; i < net->core->ncpus; i++) {
-        const struct sirq_net_stats *stats = &net->cpus[i].stats;
-
-        out->frames += READ_COUNT(stats->frames);
-        for (unsigned v = 0; v < SIRQ_NR_DROPS; v++)
-            out->verdict[v] += READ_COUNT(stats->verdict[v]);
-        out->bytes += READ_COUNT(stats->bytes);
-        out->polls += READ_COUNT(stats->polls);
-        out->polls_full += READ_COUNT(stats->polls_full);
-        out->time_squeeze += READ_COUNT(stats->time_squeeze);
-    }
+    for (unsigned i = 0; i < net->core->ncpus; i++)
+        stats_add(out, &net->cpus[i].stats);
 }

@@ -7,6 +7,7 @@
  */
 #define SIRQ_NET_INTERNAL
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "private.h"
@@ -60,7 +61,9 @@ static bool netdev_pending(void *data)
     const struct sirq_netdev *dev = data;
 
     /* Scheduled means masked: it would not interrupt, however much is waiting. */
-    return __atomic_load_n(&dev->napi.state, __ATOMIC_RELAXED) == 0 && dev->driver->rx_pending(dev);
+    return (__atomic_load_n(&dev->napi.state, __ATOMIC_RELAXED) &
+            (SIRQ_NAPI_SCHED | SIRQ_NAPI_DISABLED)) == 0 &&
+           dev->driver->rx_pending(dev);
 }
 
 int sirq_netdev_open(struct sirq_netdev *dev, struct sirq_net *net,
@@ -77,14 +80,20 @@ int sirq_netdev_open(struct sirq_netdev *dev, struct sirq_net *net,
         .host = net->core->host,
         .irq = {.fd = -1, .handler = netdev_interrupt, .pending = netdev_pending, .data = dev},
     };
+    if (config == NULL)
+        config = &defaults;
+    snprintf(dev->name, sizeof(dev->name), "%s",
+             config->ifname != NULL ? config->ifname : driver->name);
     sirq_napi_init(&dev->napi, netdev_poll, SIRQ_NAPI_WEIGHT);
-    return driver->open(dev, config != NULL ? config : &defaults, err);
+    return driver->open(dev, config, err);
 }
 
 void sirq_netdev_close(struct sirq_netdev *dev)
 {
     assert(!(__atomic_load_n(&dev->napi.state, __ATOMIC_ACQUIRE) & SIRQ_NAPI_SCHED));
+    assert(!(__atomic_load_n(&dev->napi.state, __ATOMIC_RELAXED) & SIRQ_NAPI_THREADED));
     dev->driver->close(dev);
+    sirq_steer_free(dev);
 }
 
 void sirq_netdev_stats(const struct sirq_netdev *dev, struct sirq_netdev_stats *out)

@@ -26,17 +26,28 @@
 #define SIRQ_POOL_TAG (UINT64_C(1) << 21)
 #define SIRQ_POOL_BATCH 32u
 
-/* The header is short and the payload follows at once: a small packet is one cache line. */
+#define SIRQ_PKT_HEADER 28u
+#define SIRQ_PKT_ROOM (SIRQ_PKT_TRUESIZE - SIRQ_PKT_HEADER)
+
+/*
+ * The header is short and the payload follows at once: a small packet is one cache line.  A
+ * frame on its way to another CPU is held whole; its payload then stays where it is in it.
+ */
 struct sirq_pkt {
     uint64_t rx_ns;
     uint32_t saddr, daddr; /* network order */
     uint16_t sport, dport; /* host order */
-    uint32_t len;          /* payload bytes */
-    uint8_t data[SIRQ_PKT_PAYLOAD_MAX];
-    uint8_t spare[SIRQ_PKT_TRUESIZE - 24 - SIRQ_PKT_PAYLOAD_MAX];
+    uint16_t len;          /* bytes: of the payload; on a backlog: of the frame */
+    union {
+        uint16_t off;          /* where in data the payload begins */
+        uint16_t csum_partial; /* on a backlog: struct sirq_netdev.rx_csum_partial */
+    };
+    uint32_t hash; /* of its flow, 0: not known */
+    uint8_t data[SIRQ_PKT_ROOM];
 } __attribute__((aligned(64)));
 
 _Static_assert(sizeof(struct sirq_pkt) == SIRQ_PKT_TRUESIZE, "truesize is what a packet takes");
+_Static_assert(SIRQ_PKT_ROOM >= SIRQ_PKT_PAYLOAD_MAX + 82, "room for the longest headers too");
 
 struct sirq_pool {
     struct sirq_pkt *pkts;

@@ -5,6 +5,8 @@
  * Who may touch what:
  *   sirq_net_cpu   the owner of that CPU's bottom halves, but `incoming` (any context)
  *   sirq_feed      likewise: one per socket and CPU, so that no CPU waits for another
+ *   sirq_backlog   who has its NAPI instance, but `input` (any CPU appends)
+ *   sirq_steer     the poll of its device, but the map
  *   table          read by softirqs at any time, written under sirq_net.lock; what is
  *                  unlinked is freed after sirq_synchronize()
  *   counters       one writer each, plain arithmetic stored with relaxed atomics, so that
@@ -21,6 +23,7 @@
 
 #include <sirq/driver.h>
 
+#include "flow.h"
 #include "pool.h"
 #include "ring.h"
 
@@ -73,11 +76,32 @@ struct sirq_napi_list {
     struct sirq_lnode *first, *last;
 };
 
+/* Frames that other CPUs steered to this one; backlog.c. */
+struct sirq_backlog {
+    struct sirq_napi napi;
+    struct sirq_cpu *cpu;
+    struct sirq_ring input;                     /* of buffers that hold a frame */
+    uint32_t done __attribute__((aligned(64))); /* __atomic: frames below have their verdict */
+} __attribute__((aligned(64)));
+
+#define SIRQ_FLOW_HISTORY 128u
+
+struct sirq_flow_limit {
+    uint32_t mask, at;
+    uint16_t history[SIRQ_FLOW_HISTORY]; /* buckets of the last frames */
+    uint8_t count[];                     /* of each bucket in history */
+};
+
 struct sirq_net_cpu {
     struct sirq_net *net;
-    struct sirq_napi_list polls; /* left over from the last net_rx_action */
-    struct sirq_feed *feeds;     /* sockets whose wake-up is due */
+    struct sirq_napi_list polls;   /* left over from the last net_rx_action */
+    struct sirq_lnode *kicks;      /* backlogs of other CPUs to be given to them */
+    uint64_t *wakes;               /* bit per CPU: wake its backlog's thread */
+    bool kicking;                  /* there are such */
+    struct sirq_flow_limit *limit; /* null: none */
+    struct sirq_feed *feeds;       /* sockets whose wake-up is due */
     bool polling;
+    struct sirq_pkt *in_place; /* the buffer whose frame is going up, null: it is a device's */
     struct sirq_pool_cache cache;
     struct sirq_net_stats stats;
     struct sirq_llist incoming __attribute__((aligned(64))); /* scheduled; any context */
@@ -89,8 +113,14 @@ struct sirq_net {
     struct sirq_net_cpu *cpus;
     struct sirq_table table;
     struct sirq_pool pool;
-    uint32_t lock; /* table, for writers */
-    size_t bytes;  /* stack and sockets without the pool, __atomic */
+    struct sirq_backlog *backlogs; /* one per CPU */
+    uint64_t *slots;               /* of their rings */
+    uint64_t *wakes;               /* of all sirq_net_cpu.wakes */
+    struct sirq_flow_table flow_table;
+    uint32_t *rfs;       /* __atomic: the table, or null: off */
+    uint32_t *rfs_table; /* hash's upper half, and CPU + 1; __atomic */
+    uint32_t lock;       /* table, for writers */
+    size_t bytes;        /* stack and sockets without the pool, __atomic */
 };
 
 static inline struct sirq_net_cpu *sirq_net_cpu(const struct sirq_cpu *cpu)
@@ -100,6 +130,64 @@ static inline struct sirq_net_cpu *sirq_net_cpu(const struct sirq_cpu *cpu)
 
 /* napi.c */
 void sirq_net_rx_action(struct sirq_cpu *cpu, void *data);
+struct sirq_cpu *sirq_napi_home(struct sirq_cpu *cpu);
+bool sirq_napi_claim(struct sirq_napi *napi, uint32_t *state);
+void sirq_napi_release(struct sirq_napi *napi);
+void sirq_napi_give(struct sirq_cpu *to, struct sirq_napi *napi);
+void sirq_napi_list(struct sirq_cpu *cpu, struct sirq_cpu *home, struct sirq_napi *napi);
+bool sirq_napi_poll_local(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, struct sirq_napi *napi,
+                          int *done);
+
+/* thread.c */
+void sirq_napi_thread_wake(struct sirq_cpu *cpu, struct sirq_napi *napi);
+bool sirq_napi_to_thread(struct sirq_cpu *cpu, struct sirq_napi *napi);
+
+/* A frame that may go up on another CPU. */
+struct sirq_steered {
+    const uint8_t *frame;
+    uint32_t len, hash;
+    uint32_t n; /* frames that a drop is the verdict of */
+    uint64_t rx_ns;
+    bool csum_partial;
+};
+
+/* steer.c: SIRQ_DELIVERED: goes up here; SIRQ_STEERED: is on a backlog; else why it is dropped. */
+enum sirq_drop sirq_steer(struct sirq_cpu *cpu, const struct sirq_net *net,
+                          struct sirq_steer *steer, struct sirq_steered *in);
+void sirq_steer_free(struct sirq_netdev *dev);
+
+#define SIRQ_RFS_ENTRIES 32768u
+
+/* The consumer of the flow received on `cpu`. */
+static inline void sirq_rfs_note(uint32_t *rfs, const struct sirq_cpu *cpu, uint32_t hash)
+{
+    uint32_t *entry = &rfs[hash % SIRQ_RFS_ENTRIES], value = (hash & 0xffff0000) | (cpu->id + 1);
+
+    if (__atomic_load_n(entry, __ATOMIC_RELAXED) !=
+        value) /* others read it: do not take the line */
+        __atomic_store_n(entry, value, __ATOMIC_RELAXED);
+}
+
+/* backlog.c */
+int sirq_backlogs_init(struct sirq_net *net);
+void sirq_backlogs_fini(struct sirq_net *net);
+void sirq_backlogs_drain(struct sirq_net *net);
+size_t sirq_backlogs_memory(const struct sirq_net *net);
+/* SIRQ_STEERED, with the position behind it in *end, or why it is dropped. */
+enum sirq_drop sirq_backlog_put(struct sirq_cpu *cpu, unsigned to, const struct sirq_steered *in,
+                                uint32_t *end);
+void sirq_kicks_flush_local(struct sirq_cpu *cpu, struct sirq_net_cpu *nc);
+
+/* End of a cycle: other CPUs, and threads, hear of what was put on their backlogs. */
+static inline void sirq_kicks_flush(struct sirq_cpu *cpu, struct sirq_net_cpu *nc)
+{
+    if (__builtin_expect(nc->kicking, 0))
+        sirq_kicks_flush_local(cpu, nc);
+}
+
+/* proto.c: the frame in buffer `idx`, off a backlog: its verdict.  The buffer is not the
+ * caller's any more. */
+enum sirq_drop sirq_net_rx_steered(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, uint32_t idx);
 
 /* feed.c */
 void sirq_feeds_poll_end(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, bool more);

@@ -31,6 +31,7 @@ struct rx {
     uint16_t sport, dport; /* host order */
     uint64_t rx_ns;
     uint32_t n;        /* frames that a drop is the verdict of */
+    uint32_t hash;     /* of its flow, 0: not computed */
     bool csum_partial; /* nobody filled the transport checksum in */
 };
 
@@ -48,6 +49,34 @@ static uint32_t load32_net(const uint8_t *p)
     return v;
 }
 
+static void fill_header(struct sirq_pkt *pkt, const struct rx *rx)
+{
+    pkt->rx_ns = rx->rx_ns;
+    pkt->saddr = rx->saddr;
+    pkt->daddr = rx->daddr;
+    pkt->sport = rx->sport;
+    pkt->dport = rx->dport;
+    pkt->len = (uint16_t)rx->len;
+    pkt->hash = rx->hash;
+}
+
+/* Queue the buffer that holds the frame; it stays the caller's unless delivered. */
+static __attribute__((noinline)) enum sirq_drop
+queue_in_place(struct sirq_net_cpu *nc, struct sirq_socket *sock, const struct rx *rx)
+{
+    struct sirq_pkt *pkt = nc->in_place;
+
+    if (sirq_ring_full(&sock->queue))
+        return SIRQ_DROP_SOCKET_FULL;
+    if (rx->len > SIRQ_PKT_PAYLOAD_MAX)
+        return SIRQ_DROP_OVERSIZE;
+    fill_header(pkt, rx);
+    pkt->off = (uint16_t)(rx->data - pkt->data);
+    if (!sirq_ring_put(&sock->queue, (uint32_t)(pkt - nc->net->pool.pkts)))
+        return SIRQ_DROP_SOCKET_FULL;
+    return SIRQ_DELIVERED;
+}
+
 /* Copy the payload into a buffer and queue that. */
 static enum sirq_drop queue_packet(struct sirq_net_cpu *nc, struct sirq_socket *sock,
                                    const struct rx *rx)
@@ -56,6 +85,8 @@ static enum sirq_drop queue_packet(struct sirq_net_cpu *nc, struct sirq_socket *
     struct sirq_pkt *pkt;
     uint32_t idx;
 
+    if (__builtin_expect(nc->in_place != NULL, 0))
+        return queue_in_place(nc, sock, rx);
     if (sirq_ring_full(&sock->queue))
         return SIRQ_DROP_SOCKET_FULL;
     idx = sirq_pool_get_local(pool, &nc->cache);
@@ -66,12 +97,8 @@ static enum sirq_drop queue_packet(struct sirq_net_cpu *nc, struct sirq_socket *
         return SIRQ_DROP_OVERSIZE;
     }
     pkt = &pool->pkts[idx];
-    pkt->rx_ns = rx->rx_ns;
-    pkt->saddr = rx->saddr;
-    pkt->daddr = rx->daddr;
-    pkt->sport = rx->sport;
-    pkt->dport = rx->dport;
-    pkt->len = rx->len;
+    fill_header(pkt, rx);
+    pkt->off = 0;
     memcpy(pkt->data, rx->data, rx->len);
     if (sirq_ring_put(&sock->queue, idx))
         return SIRQ_DELIVERED;
@@ -184,20 +211,46 @@ static enum sirq_drop eth_rx(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, stru
     return ip_rx(cpu, nc, rx);
 }
 
+/* SIRQ_DELIVERED: it is to go up here. */
+static enum sirq_drop rx_steer(struct sirq_cpu *cpu, struct sirq_net_cpu *nc,
+                               struct sirq_steer *steer, struct rx *rx)
+{
+    struct sirq_steered in = {.frame = rx->data,
+                              .len = rx->len,
+                              .n = rx->n,
+                              .rx_ns = rx->rx_ns,
+                              .csum_partial = rx->csum_partial};
+    enum sirq_drop verdict = sirq_steer(cpu, nc->net, steer, &in);
+
+    rx->hash = in.hash;
+    return verdict;
+}
+
 enum sirq_drop sirq_net_rx_alike(struct sirq_cpu *cpu, struct sirq_netdev *dev,
                                  const uint8_t *frame, uint32_t len, uint64_t rx_ns, uint32_t n)
 {
     struct sirq_net_cpu *nc = sirq_net_cpu(cpu);
     struct rx rx = {.data = frame, .len = len, .rx_ns = rx_ns, .n = n};
-    enum sirq_drop verdict;
+    enum sirq_drop verdict = SIRQ_DELIVERED;
 
-    rx.csum_partial = dev != NULL && dev->rx_csum_partial;
     assert(nc->polling && n > 0); /* wake-ups and sums are settled when the poll ends */
-    verdict = eth_rx(cpu, nc, &rx);
-    if (verdict == SIRQ_DELIVERED)
+    if (dev != NULL) {
+        struct sirq_steer *steer = __atomic_load_n(&dev->steer, __ATOMIC_ACQUIRE);
+
+        rx.csum_partial = dev->rx_csum_partial;
+        if (__builtin_expect(steer != NULL, 0))
+            verdict = rx_steer(cpu, nc, steer, &rx);
+    } else if (nc->in_place != NULL) {
+        rx.csum_partial = nc->in_place->csum_partial != 0;
+        rx.hash = nc->in_place->hash;
+    }
+    if (__builtin_expect(verdict == SIRQ_DELIVERED, 1))
+        verdict = eth_rx(cpu, nc, &rx);
+    if (verdict == SIRQ_DELIVERED || __builtin_expect(verdict == SIRQ_STEERED, 0))
         n = 1;
-    COUNT(nc->stats.frames, n);
-    COUNT(nc->stats.verdict[verdict], n);
+    if (__builtin_expect(nc->in_place == NULL, 1))
+        COUNT(nc->stats.frames, n);
+    COUNT(*(verdict == SIRQ_STEERED ? &nc->stats.steered : &nc->stats.verdict[verdict]), n);
     return verdict;
 }
 
@@ -205,4 +258,19 @@ enum sirq_drop sirq_net_rx(struct sirq_cpu *cpu, struct sirq_netdev *dev, const 
                            uint32_t len, uint64_t rx_ns)
 {
     return sirq_net_rx_alike(cpu, dev, frame, len, rx_ns, 1);
+}
+
+/* The same way up: one body, inlined in one place, keeps the packet in registers. */
+enum sirq_drop sirq_net_rx_steered(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, uint32_t idx)
+{
+    struct sirq_pkt *pkt = &nc->net->pool.pkts[idx];
+    enum sirq_drop verdict;
+
+    nc->in_place = pkt;
+    verdict = sirq_net_rx_alike(cpu, NULL, pkt->data, pkt->len, pkt->rx_ns, 1);
+    nc->in_place = NULL;
+    COUNT(nc->stats.received_rps, 1);
+    if (verdict != SIRQ_DELIVERED)
+        sirq_pool_put_local(&nc->net->pool, &nc->cache, idx);
+    return verdict;
 }

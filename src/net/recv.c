@@ -57,7 +57,7 @@ static void copy_one(struct sirq_msg *msg, const struct sirq_pkt *pkt)
     uint32_t n = pkt->len < msg->size ? pkt->len : msg->size;
 
     if (n > 0)
-        memcpy(msg->buf, pkt->data, n);
+        memcpy(msg->buf, pkt->data + pkt->off, n);
     msg->len = pkt->len;
     msg->saddr = pkt->saddr;
     msg->daddr = pkt->daddr;
@@ -66,9 +66,13 @@ static void copy_one(struct sirq_msg *msg, const struct sirq_pkt *pkt)
     msg->rx_ns = pkt->rx_ns;
 }
 
-static void copy_out(struct sirq_socket *sock, struct sirq_msg *msgs, unsigned n)
+/* `cpu`: where the caller receives, or null. */
+static void copy_out(struct sirq_socket *sock, const struct sirq_cpu *cpu, struct sirq_msg *msgs,
+                     unsigned n)
 {
+    uint32_t *rfs = cpu != NULL ? __atomic_load_n(&sock->net->rfs, __ATOMIC_ACQUIRE) : NULL;
     struct sirq_pool *pool = &sock->net->pool;
+    const struct sirq_pkt *pkt;
     uint32_t idx[BATCH];
     unsigned k = 0;
 
@@ -76,7 +80,10 @@ static void copy_out(struct sirq_socket *sock, struct sirq_msg *msgs, unsigned n
         idx[k++] = msgs[i].len;
         if (i + 1 < n)
             __builtin_prefetch(&pool->pkts[msgs[i + 1].len]);
-        copy_one(&msgs[i], &pool->pkts[idx[k - 1]]);
+        pkt = &pool->pkts[idx[k - 1]];
+        copy_one(&msgs[i], pkt);
+        if (__builtin_expect(rfs != NULL && pkt->hash != 0, 0))
+            sirq_rfs_note(rfs, cpu, pkt->hash);
         if (k == BATCH || i + 1 == n) {
             sirq_pool_push(pool, idx, k);
             k = 0;
@@ -167,7 +174,7 @@ int sirq_recv(struct sirq_socket *sock, struct sirq_msg *msgs, unsigned n, int64
             return -EAGAIN;
         cpu = sock->net->core->host->this_cpu(sock->net->core); /* it may have moved */
     }
-    copy_out(sock, msgs, got);
+    copy_out(sock, cpu, msgs, got);
     recv_charge(sock->net->core, SIRQ_COST_RECV_PACKET, got);
     return (int)got;
 }

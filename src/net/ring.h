@@ -113,10 +113,10 @@ static inline bool sirq_ring_probe(const struct sirq_ring *ring, uint64_t tail, 
 }
 
 /*
- * Append; false when cap values are held.  Whoever takes the value sees what was written
- * before the put.  Goes round only when another producer or consumer got ahead.
+ * Append, at position *at; false when cap values are held.  Whoever takes the value sees what
+ * was written before the put.  Goes round only when another producer or consumer got ahead.
  */
-static inline bool sirq_ring_put(struct sirq_ring *ring, uint32_t value)
+static inline bool sirq_ring_put_at(struct sirq_ring *ring, uint32_t value, uint64_t *at)
 {
     for (;;) {
         uint64_t pos = __atomic_load_n(&ring->hint, __ATOMIC_ACQUIRE);
@@ -142,9 +142,17 @@ static inline bool sirq_ring_put(struct sirq_ring *ring, uint32_t value)
                                         __ATOMIC_RELAXED)) {
             /* RELEASE: who sees this hint sees the slot below it filled. */
             __atomic_store_n(&ring->hint, pos + 1, __ATOMIC_RELEASE);
+            *at = pos;
             return true;
         }
     }
+}
+
+static inline bool sirq_ring_put(struct sirq_ring *ring, uint32_t value)
+{
+    uint64_t at;
+
+    return sirq_ring_put_at(ring, value, &at);
 }
 
 /* Take up to `n` values, oldest first; how many.  0: empty at some moment of the call. */

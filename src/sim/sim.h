@@ -42,6 +42,7 @@ struct sirq_sim_trace;
 struct sirq_vcpu;
 struct sirq_vtrace;
 struct sirq_sim_nic;
+struct sim_napi_thread;
 
 /* An interrupt line of one CPU.  Posted at most once until it is taken. */
 struct sirq_vline {
@@ -196,6 +197,7 @@ struct sirq_sim {
     struct sirq_sim_nic *nics;
     struct sirq_sim_disk *disks;
     struct sirq_sim_line *lines;
+    struct sim_napi_thread *napi_threads;           /* of the host */
     void (*check)(struct sirq_sim *sim, void *arg); /* after every event; null: none */
     void *check_arg;
     /* Faults, null: none.  How much later than ipi_ns this kick comes; is this interrupt of a

@@ -21,6 +21,14 @@ static bool stopping(const struct live_cpu *lc)
     return __atomic_load_n(&lc->stop, __ATOMIC_ACQUIRE) != 0;
 }
 
+/* name/number; the system takes 15 characters, and the number is what tells them apart. */
+void sirq_host_thread_name(char full[16], const char *name, unsigned number)
+{
+    int digits = snprintf(NULL, 0, "/%u", number);
+
+    snprintf(full, 16, "%.*s/%u", 15 - digits, name, number);
+}
+
 /*
  * Start a thread of the engine's own.  It begins with all signals blocked: the program's
  * signals are the program's.
@@ -46,7 +54,7 @@ int sirq_host_spawn(pthread_t *thread, const char *name, unsigned number, void *
     if (number == UINT32_MAX)
         snprintf(full, sizeof(full), "%s", name);
     else
-        snprintf(full, sizeof(full), "%.9s/%u", name, number % 100000u);
+        sirq_host_thread_name(full, name, number);
     pthread_setname_np(*thread, full);
     return 0;
 }

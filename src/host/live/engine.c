@@ -232,6 +232,7 @@ static int prepare(struct sirq_live *live, const struct sirq_live_config *config
     live->report_arg = config->report_arg;
     live->memory = sizeof(*live);
     pi_mutex(&live->config_lock);
+    pi_mutex(&live->napi_lock);
     if ((ret = take_memory(live)) != 0)
         return ret;
     sirq_host_clock_init();
@@ -324,6 +325,8 @@ int sirq_live_start(struct sirq_live **out, const struct sirq_live_config *confi
 /* A thread or device left behind would use memory that is about to be freed. */
 static void assert_unused(const struct sirq_live *live)
 {
+    if (live->napis != NULL)
+        sirq_host_bug("sirq_live_stop: a NAPI instance is still threaded", __FILE__, __LINE__);
     for (unsigned i = 0; i < live->max_threads; i++)
         if (__atomic_load_n(&live->threads[i].state, __ATOMIC_ACQUIRE) != LIVE_FREE)
             sirq_host_bug("sirq_live_stop: a thread is still registered", __FILE__, __LINE__);

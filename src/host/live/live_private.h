@@ -49,6 +49,7 @@
 #endif
 
 struct live_cpu;
+struct live_napi;
 
 enum live_thread_state { LIVE_FREE, LIVE_ASLEEP, LIVE_AWAKE };
 
@@ -124,8 +125,10 @@ struct sirq_live {
     pthread_mutex_t config_lock; /* CPUs, lines, registration */
     pthread_t clock;
     bool clock_up;
-    uint32_t stop;    /* __atomic, futex of the clock thread */
-    uint32_t orphans; /* __atomic: a CPU that was given back has work for some ksoftirqd */
+    uint32_t stop;           /* __atomic, futex of the clock thread */
+    uint32_t orphans;        /* __atomic: a CPU that was given back has work for some ksoftirqd */
+    struct live_napi *napis; /* threads of NAPI instances, under napi_lock */
+    pthread_mutex_t napi_lock;
     struct sigaction old_action, old_sigio;
     void (*report)(void *arg, unsigned cpu, const char *what, uint64_t value);
     void *report_arg;
@@ -233,6 +236,7 @@ void sirq_host_rescan(struct live_cpu *lc);
 int sirq_host_cpu_up(struct live_cpu *lc, struct sirq_error *err);
 void sirq_host_cpu_down(struct live_cpu *lc);
 void sirq_host_cpu_close(struct live_cpu *lc);
+void sirq_host_thread_name(char full[16], const char *name, unsigned number);
 int sirq_host_spawn(pthread_t *thread, const char *name, unsigned number, void *(*fn)(void *),
                     void *arg);
 

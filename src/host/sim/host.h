@@ -19,6 +19,9 @@ struct sirq_sim *sirq_sim_current(void);
 int sirq_sim_trace_init(struct sirq_sim *sim, const struct sirq_sim_config *config);
 size_t sirq_sim_trace_memory(const struct sirq_sim *sim);
 
+/* napi.c: the world ends, and its NAPI tasks with it. */
+void sirq_sim_napi_free(struct sirq_sim *sim);
+
 /* Start ksoftirqd of every CPU.  0 or -ENOMEM. */
 int sirq_sim_ksoftirqds(struct sirq_sim *sim, const struct sirq_sched *sched);
 

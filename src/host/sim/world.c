@@ -150,6 +150,7 @@ void sirq_sim_destroy(struct sirq_sim *sim)
 {
     if (sim == NULL)
         return;
+    sirq_sim_napi_free(sim);
     sirq_machine_fini(sim);
     free(sim->traces);
     free(sim);
