@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include <sirq/driver.h>
 #include <sirq/host.h>
 #include <sirq/policy.h>
 
@@ -61,6 +62,11 @@ struct contract_host {
 
     /* Pull the interrupt line of CPU `c`.  Any context of the test's. */
     void (*interrupt)(unsigned c);
+
+    /* Outside of tasks: backlogs of the CPUs in `mask` are threads', the others NET_RX's; and the
+     * device is its thread's, or not. */
+    void (*backlog_threads)(struct sirq_net *net, unsigned mask);
+    void (*napi_thread)(struct sirq_netdev *dev, bool on);
 };
 
 extern const struct contract_host *const contract_hosts[];

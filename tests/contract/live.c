@@ -212,11 +212,35 @@ static void live_interrupt(unsigned c)
         abort();
 }
 
-#define LIVE_HOST(delivery)                                                                      \
-    {                                                                                            \
-        .name = "live-" #delivery, .max_cpus = find_cpus, .start = start_##delivery,             \
-        .stop = live_stop, .cpu = live_cpu, .on_cpu = live_on_cpu, .spawn = live_spawn,          \
-        .join = live_join, .pause = live_pause, .until = live_until, .interrupt = live_interrupt \
+static void live_backlog_threads(struct sirq_net *net, unsigned mask)
+{
+    struct sirq_error err;
+    cpu_set_t on, off;
+
+    CPU_ZERO(&on);
+    CPU_ZERO(&off);
+    for (unsigned c = 0; c < config.ncpus; c++)
+        CPU_SET(numbers[c], mask >> c & 1 ? &on : &off);
+    sirq_live_backlog_unthread(live, net, &off);
+    assert_int_equal(sirq_live_backlog_threads(live, net, &on, NULL, &err), 0);
+}
+
+static void live_napi_thread(struct sirq_netdev *dev, bool on)
+{
+    struct sirq_error err;
+
+    if (on)
+        assert_int_equal(sirq_live_napi_thread(live, dev, NULL, &err), 0);
+    else
+        sirq_live_napi_unthread(live, dev);
+}
+
+#define LIVE_HOST(delivery)                                                                       \
+    {                                                                                             \
+        .name = "live-" #delivery, .max_cpus = find_cpus, .start = start_##delivery,              \
+        .stop = live_stop, .cpu = live_cpu, .on_cpu = live_on_cpu, .spawn = live_spawn,           \
+        .join = live_join, .pause = live_pause, .until = live_until, .interrupt = live_interrupt, \
+        .backlog_threads = live_backlog_threads, .napi_thread = live_napi_thread                  \
     }
 
 static const struct contract_host live_signal = LIVE_HOST(signal);

@@ -142,6 +142,25 @@ static void sim_interrupt(unsigned c)
     sirq_sim_irq_raise(sim, &lines[c], 0);
 }
 
+static void sim_backlog_threads(struct sirq_net *net, unsigned mask)
+{
+    const uint64_t on = mask, off = ~on;
+    struct sirq_error err;
+
+    sirq_sim_backlog_unthread(sim, net, &off);
+    assert_int_equal(sirq_sim_backlog_threads(sim, net, &on, NULL, &err), 0);
+}
+
+static void sim_napi_thread(struct sirq_netdev *dev, bool on)
+{
+    struct sirq_error err;
+
+    if (on)
+        assert_int_equal(sirq_sim_napi_thread(sim, dev, NULL, &err), 0);
+    else
+        sirq_sim_napi_unthread(sim, dev);
+}
+
 static const struct contract_host sim_host = {
     .name = "sim",
     .max_cpus = sim_max_cpus,
@@ -154,6 +173,8 @@ static const struct contract_host sim_host = {
     .pause = sim_pause,
     .until = sim_until,
     .interrupt = sim_interrupt,
+    .backlog_threads = sim_backlog_threads,
+    .napi_thread = sim_napi_thread,
 };
 
 const struct contract_host *const contract_hosts[] = {&sim_host, NULL};

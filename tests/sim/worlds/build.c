@@ -30,7 +30,9 @@ static void build_machine(struct world *world)
     if (config.ncpus % 2 == 0 && chance(world, 25))
         config.smt = 2;
     for (unsigned i = 0; i < SIRQ_NR_COSTS; i++)
-        config.cost_ns[i] = (uint32_t)pick(world, 1, chance(world, 10) ? 20000 : 1500);
+        if (i != SIRQ_COST_RX_STEERED) /* see steer.c: seeds that were kept stay what they are */
+            config.cost_ns[i] = (uint32_t)pick(world, 1, chance(world, 10) ? 20000 : 1500);
+    config.cost_ns[SIRQ_COST_RX_STEERED] = world_steer_cost(world);
     world->ncpus = config.ncpus;
     config.scheduler = chance(world, 50) ? SIRQ_SIM_EEVDF : SIRQ_SIM_CFS;
     MUST(world, sirq_sim_create(&world->sim, &config, &err) == 0);
@@ -41,7 +43,7 @@ static void build_machine(struct world *world)
 
 static void build_sources(struct world *world, unsigned nic)
 {
-    unsigned n = (unsigned)pick(world, 1, 3);
+    unsigned n = (unsigned)pick(world, 1, WORLD_SOURCES);
 
     for (unsigned i = 0; i < n; i++) {
         struct sirq_sim_source_config source = {
@@ -54,6 +56,7 @@ static void build_sources(struct world *world, unsigned nic)
         };
         struct sirq_error err;
 
+        world_steer_source(world, nic, i, &source);
         MUST(world, sirq_sim_source(world->nic[nic], &source, &err) == 0);
     }
 }
@@ -82,7 +85,7 @@ static void build_nics(struct world *world)
 
 static void build_net(struct world *world)
 {
-    const struct sirq_net_config config = {
+    struct sirq_net_config config = {
         .pool_packets = (unsigned)pick(world, 64, has(world, FAULT_FULL) ? 80 : 2048),
         .netdev_budget = (unsigned)pick(world, 1, 600),
         .poll_until_budget = chance(world, 30),
@@ -90,6 +93,7 @@ static void build_net(struct world *world)
     };
 
     world->netdev_budget = config.netdev_budget;
+    world_steer_config(world, &config);
     MUST(world, sirq_net_create(&world->net, world->core, &config) == 0);
     world->nsocks = (unsigned)pick(world, 1, WORLD_SOCKS);
     for (unsigned i = 0; i < world->nsocks; i++) {
@@ -132,6 +136,7 @@ void world_build(struct world *world, uint64_t seed, uint32_t without)
     world_load(world);
     world_faults_init(world);
     world_wrap(world);
+    world_steer_build(world);
     world->sim->check = world_check;
     world->sim->check_arg = world;
 }
@@ -142,6 +147,7 @@ void world_take_apart(struct world *world)
         sirq_sim_irq_free(world->sim, &world->line[i].irq);
     for (unsigned i = 0; i < world->ncpus; i++)
         sirq_sim_irq_free(world->sim, &world->stall[i].irq);
+    world_steer_take_apart(world);
     for (unsigned i = 0; i < world->nnics; i++)
         sirq_sim_detach(world->sim, &world->dev[i]);
     for (unsigned i = 0; i < world->nsocks; i++)

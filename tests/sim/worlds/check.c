@@ -173,7 +173,8 @@ static void check_polls(struct world *world)
     for (unsigned i = 0; i < world->nnics; i++) {
         const struct sirq_nic_ring *ring = &world->nic[i]->ring[0]; /* they have one */
 
-        MUST(world, !ring->masked || ring->irq == NULL || world->dev[i].napi.state != 0);
+        MUST(world, !ring->masked || ring->irq == NULL ||
+                        (world->dev[i].napi.state & (SIRQ_NAPI_SCHED | SIRQ_NAPI_DISABLED)) != 0);
     }
 }
 
@@ -208,7 +209,8 @@ static void check_packets(struct world *world)
         taken += sock.received + sock.len;
         MUST(world, sock.len <= sock.cap);
     }
-    MUST(world, stats.frames == frames && verdicts == frames);
+    MUST(world, stats.frames == frames);
+    MUST(world, verdicts + stats.steered - stats.received_rps == frames);
     MUST(world, queued == stats.verdict[SIRQ_DELIVERED]);
     /* packets in the hands of a receiver that was interrupted are in neither number */
     MUST(world, taken <= queued && queued - taken <= 4 * WORLD_SOCKS);
@@ -227,7 +229,7 @@ static bool will_be_woken(const struct world *world, const struct sirq_socket *s
 
         woken = woken || cpu->waking > 0 || cpu->wakes.head != NULL ||
                 world->sim->vcpus[i].preempt_off > 0 ||
-                (sock->feed[i].listed && (cpu->running || cpu->ksoftirqd));
+                (sock->feed[i].listed && (cpu->running || cpu->ksoftirqd || owned(cpu)));
     }
     return woken;
 }
@@ -260,6 +262,7 @@ void world_check(struct sirq_sim *sim, void *arg)
     check_polls(world);
     check_packets(world);
     check_sleepers(world);
+    world_steer_check(world);
 }
 
 static void check_all_seen(struct world *world)

@@ -176,6 +176,8 @@ static void receiver_main(struct sirq_sim_task *task, void *arg)
         n = sirq_recv(world->sock[self->i], msg, batch,
                       (int64_t)(chance(world, 50) ? 100 * MS : MS));
         MUST(world, n > 0 || n == -110);
+        for (int i = 0; i < n; i++)
+            world_steer_received(world, &msg[i]);
         if (n > 0)
             world->received[self->i] += (uint64_t)n;
         if (world->stopping)

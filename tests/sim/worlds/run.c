@@ -125,8 +125,12 @@ static int wrapped_poll(struct sirq_cpu *cpu, struct sirq_napi *napi, int budget
     struct world_seen *seen = &world->seen[cpu->id];
     int work;
 
-    MUST(world, seen->in_cycle && budget == SIRQ_NAPI_WEIGHT);
     MUST(world, napi->state & SIRQ_NAPI_SCHED);
+    if (napi->state & SIRQ_NAPI_SCHED_THREADED) {
+        MUST(world, !cpu->running && sirq_in_softirq(cpu) && budget == SIRQ_NAPI_WEIGHT);
+        return real_poll(cpu, napi, budget);
+    }
+    MUST(world, seen->in_cycle && budget == SIRQ_NAPI_WEIGHT);
     if (seen->visits++ > 0) {
         MUST(world, seen->spent < world->netdev_budget);
         MUST(world, sirq_jiffies(cpu) - seen->cycle_jiffies < BUDGET_JIFFIES);

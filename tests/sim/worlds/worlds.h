@@ -18,6 +18,7 @@
 #define WORLD_TASKLETS 4u
 #define WORLD_TIMERS 8u
 #define WORLD_NICS 3u
+#define WORLD_SOURCES 3u /* of a NIC */
 #define WORLD_SOCKS 4u
 #define WORLD_TASKS 12u
 #define WORLD_LINES 4u
@@ -133,8 +134,17 @@ struct world_seen {
     uint64_t run_start_ns, long_runs;
 };
 
+/* steer.c */
+struct world_steer {
+    struct sirq_rng rng; /* its own: see steer.c */
+    uint64_t last_ns[WORLD_NICS][WORLD_SOURCES];
+    unsigned changes;
+    bool done; /* nothing is changed any more */
+};
+
 struct world {
     uint64_t seed;
+    struct world_steer steer;
     uint32_t faults;       /* a bit per enum world_fault */
     struct sirq_rng rng;   /* of the generator and the load; the machine has its own */
     struct sirq_rng chaos; /* of the faults */
@@ -215,6 +225,17 @@ void world_faults_end(struct world *world);
 /* In a task: of the kind that waits. */
 void world_fault_task(struct world *world, struct sirq_cpu *cpu);
 void world_socket_reopen(struct world *world, unsigned i);
+
+/* steer.c */
+uint32_t world_steer_cost(struct world *world);
+void world_steer_config(struct world *world, struct sirq_net_config *config);
+void world_steer_source(const struct world *world, unsigned nic, unsigned i,
+                        struct sirq_sim_source_config *source);
+void world_steer_build(struct world *world);
+void world_steer_take_apart(struct world *world);
+void world_steer_received(struct world *world, const struct sirq_msg *msg);
+void world_steer_check(struct world *world);
+bool world_steer_at_rest(const struct world *world);
 
 /* check.c: after every event */
 void world_check(struct sirq_sim *sim, void *arg);

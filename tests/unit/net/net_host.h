@@ -17,11 +17,12 @@ struct net_host {
     struct sirq_core core;
     struct sirq_cpu cpu[NET_HOST_CPUS];
     struct sirq_net *net;
-    uint64_t now_ns; /* __atomic */
-    unsigned nwakes; /* __atomic: calls of sirq_host.wake */
-    unsigned nrelax; /* __atomic */
-    unsigned nwaits; /* __atomic */
-    unsigned nsafe;  /* calls of safe_point */
+    uint64_t now_ns;                /* __atomic */
+    unsigned nwakes;                /* __atomic: calls of sirq_host.wake */
+    unsigned nrelax;                /* __atomic */
+    unsigned nwaits;                /* __atomic */
+    unsigned nkicks[NET_HOST_CPUS]; /* __atomic: calls of sirq_host.kick */
+    unsigned nsafe;                 /* calls of safe_point */
     /* Plays what happens while a receiver sleeps; null: really waits for the wake-up. */
     int (*wait)(struct net_host *h, struct sirq_wq *wq, int64_t timeout_ns);
     void (*now_hook)(struct net_host *h); /* at each look at the clock */
@@ -72,7 +73,7 @@ void test_dev_interrupt(struct test_dev *dev, struct sirq_cpu *cpu);
 enum sirq_drop test_dev_rx(struct test_dev *dev, struct sirq_cpu *cpu, const void *frame,
                            uint32_t len);
 
-/* frames == sum(verdict[]), or the test fails. */
+/* frames == sum(verdict[]) + frames on backlogs, or the test fails. */
 void net_host_check_sums(const struct net_host *h);
 
 #endif
