@@ -152,13 +152,15 @@ static struct map *make_map(const struct sirq_net *net, const struct map *old, c
         return NULL;
     map->n = n;
     map->since_ns = sirq_now_ns(&net->core->cpus[0]);
-    map->generation = old != NULL ? (uint16_t)(old->generation + 1) : 0;
+    map->generation = (uint16_t)(old->generation + 1);
     for (unsigned i = 0; i < n; i++)
         map->cpu[i] = (uint16_t)cpus[i];
     return map;
 }
 
-static int make_steer(struct sirq_netdev *dev, const struct map *map)
+static const struct map off; /* the map of a device before its first */
+
+static int make_steer(struct sirq_netdev *dev)
 {
     struct sirq_steer *steer = calloc(1, sizeof(*steer));
 
@@ -166,16 +168,22 @@ static int make_steer(struct sirq_netdev *dev, const struct map *map)
         return -ENOMEM;
     for (unsigned i = 0; i < FLOWS; i++)
         steer->flow[i].cpu = DIRECT;
-    steer->map = map;
+    steer->map = &off;
     __atomic_fetch_add(&dev->net->bytes, sizeof(*steer), __ATOMIC_RELAXED);
     __atomic_store_n(&dev->steer, steer, __ATOMIC_RELEASE);
     return 0;
 }
 
+static void free_map(const struct map *map)
+{
+    if (map != &off)
+        free((void *)(uintptr_t)map);
+}
+
 int sirq_netdev_set_rps(struct sirq_netdev *dev, const unsigned *cpus, unsigned n,
                         struct sirq_error *err)
 {
-    const struct map *old = dev->steer != NULL ? dev->steer->map : NULL;
+    const struct map *old;
     struct map *map;
 
     if (n > SIRQ_RPS_MAX)
@@ -184,18 +192,17 @@ int sirq_netdev_set_rps(struct sirq_netdev *dev, const unsigned *cpus, unsigned 
         if (cpus[i] >= dev->net->core->ncpus)
             return sirq_fail(err, EINVAL, "rps: cpu %u: the core has 0 to %u", cpus[i],
                              dev->net->core->ncpus - 1);
-    if (n == 0 && old == NULL)
+    if (n == 0 && dev->steer == NULL)
         return 0;
-    map = make_map(dev->net, old, cpus, n);
-    if (map == NULL || (old == NULL && make_steer(dev, map) != 0)) {
-        free(map);
+    if (dev->steer == NULL && make_steer(dev) != 0)
         return sirq_fail(err, ENOMEM, "rps: out of memory");
-    }
-    if (old == NULL)
-        return 0;
+    old = dev->steer->map;
+    map = make_map(dev->net, old, cpus, n);
+    if (map == NULL)
+        return sirq_fail(err, ENOMEM, "rps: out of memory");
     __atomic_store_n(&dev->steer->map, map, __ATOMIC_RELEASE);
     sirq_synchronize(dev->net->core); /* no poll uses the old one any more */
-    free((void *)(uintptr_t)old);
+    free_map(old);
     return 0;
 }
 
@@ -205,7 +212,7 @@ void sirq_steer_free(struct sirq_netdev *dev)
     if (dev->steer == NULL)
         return;
     __atomic_fetch_sub(&dev->net->bytes, sizeof(*dev->steer), __ATOMIC_RELAXED);
-    free((void *)(uintptr_t)dev->steer->map);
+    free_map(dev->steer->map);
     free(dev->steer);
     dev->steer = NULL;
 }
