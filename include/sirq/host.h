@@ -53,22 +53,22 @@ struct sirq_irq {
  * What code costs where time is simulated: named classes, whose values belong to the host.
  * X(symbol, name, what one of it covers)
  */
-#define SIRQ_COSTS(X)                                                              \
-    X(PASS, "pass", "a pass over the pending vectors, without their actions")      \
-    X(NAPI_POLL, "napi_poll", "one visit to a NAPI instance, without its packets") \
-    X(RX_QUEUED, "rx_queued", "a frame, from the ring onto a socket queue")        \
-    X(RX_FULL, "rx_full", "a frame that finds its socket queue full")              \
-    X(RX_DROP, "rx_drop", "a frame dropped for any other reason")                  \
+#define SIRQ_COSTS(X)                                                                \
+    X(PASS, "pass", "a pass over the pending vectors, without their actions")        \
+    X(NAPI_POLL, "napi_poll", "one visit to a NAPI instance, without its packets")   \
+    X(RX_QUEUED, "rx_queued", "a frame, from the ring onto a socket queue")          \
+    X(RX_FULL, "rx_full", "a frame that finds its socket queue full")                \
+    X(RX_DROP, "rx_drop", "a frame dropped for any other reason")                    \
     X(RX_STEERED, "rx_steered", "a frame, from the ring onto another CPU's backlog") \
-    X(RX_ACK, "rx_ack", "a frame that acknowledges what a task has sent")          \
-    X(TX, "tx", "sending a frame")                                                 \
-    X(RECV_CALL, "recv_call", "a receive call, without its packets")               \
-    X(RECV_PACKET, "recv_packet", "taking one packet off a socket")                \
-    X(BLK_DONE, "blk_done", "completing a storage request")                        \
-    X(IRQ, "irq", "entry, handler and exit of a hard interrupt")                   \
-    X(TICK, "tick", "the scheduler's work in a tick, beside the interrupt")        \
-    X(SWITCH, "switch", "a context switch")                                        \
-    X(WAKE, "wake", "waking one thread")                                           \
+    X(RX_ACK, "rx_ack", "a frame that acknowledges what a task has sent")            \
+    X(TX, "tx", "sending a frame")                                                   \
+    X(RECV_CALL, "recv_call", "a receive call, without its packets")                 \
+    X(RECV_PACKET, "recv_packet", "taking one packet off a socket")                  \
+    X(BLK_DONE, "blk_done", "completing a storage request")                          \
+    X(IRQ, "irq", "entry, handler and exit of a hard interrupt")                     \
+    X(TICK, "tick", "the scheduler's work in a tick, beside the interrupt")          \
+    X(SWITCH, "switch", "a context switch")                                          \
+    X(WAKE, "wake", "waking one thread")                                             \
     X(KSOFTIRQD, "ksoftirqd", "one round of ksoftirqd or of a NAPI thread, without what it runs")
 
 enum sirq_cost {

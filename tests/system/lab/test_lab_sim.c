@@ -24,7 +24,7 @@ static const char mine[] =
     "unpatched: [{name: old, policy: time2ms}]\n"
     "machine: {cpus: 2, hz: 250}\n"
     "costs_ns: {pass: 100, napi_poll: 200, rx_queued: 400, rx_full: 200, rx_drop: 200,\n"
-    "  rx_steered: 100,\n"
+    "  rx_steered: 100, rx_ack: 200, tx: 300, blk_done: 300,\n"
     "  recv_call: 300, recv_packet: 200, irq: 500, tick: 1000, switch: 1000, wake: 300,\n"
     "  ksoftirqd: 100, rx_ack: 200, tx: 300, blk_done: 300}\n"
     "nics: [{name: wan, ring: 256, cpus: [0]}]\n"
