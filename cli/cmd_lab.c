@@ -112,7 +112,7 @@ static int list_experiment(const char *name, struct sirq_error *err)
     sirq_spec_text_free(&text);
     if (rc)
         return rc;
-    printf("  %-12s%s; worlds:%s sim\n", name, spec->summary ? spec->summary : "",
+    printf("  %-18s%s; worlds:%s sim\n", name, spec->summary ? spec->summary : "",
            runs_live(name) ? " live" : "");
     sirq_spec_free(spec);
     return 0;
@@ -135,7 +135,7 @@ static int list(void)
     }
     puts("policies:");
     for (unsigned i = 0; sirq_policies[i]; i++)
-        printf("  %-12s%s\n", sirq_policies[i]->name, sirq_policies[i]->origin);
+        printf("  %-18s%s\n", sirq_policies[i]->name, sirq_policies[i]->origin);
     return SIRQ_EXIT_OK;
 }
 
