@@ -7,6 +7,7 @@
 #include "files.h"
 #include "internal.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,6 +75,8 @@ static int read_row(const struct csv *csv, char *line, struct sirq_spec_figure *
 
     if (rc != 0)
         return rc;
+    for (unsigned i = 0; i < COLUMNS; i++)
+        assert(field[i] != NULL); /* as split() has counted */
     *row = (struct sirq_spec_figure){
         .source = field[SOURCE],
         .experiment = field[EXPERIMENT],
@@ -178,6 +181,7 @@ static int keep_own(struct sirq_spec_figures *figures, const struct sirq_spec *s
     uint32_t n = 0;
 
     for (uint32_t i = 0; i < figures->n; i++) {
+        assert(figures->row[i].experiment != NULL);
         if (strcmp(figures->row[i].experiment, spec->name) == 0)
             figures->row[n++] = figures->row[i];
     }

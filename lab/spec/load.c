@@ -5,6 +5,7 @@
  */
 #include "internal.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -232,6 +233,7 @@ static int parse(struct loader *loader, uint32_t setup, const char *const *set, 
         rc = load_base(loader, &base);
     if (rc != 0)
         return rc;
+    assert(base != NULL);
     rc = check(loader, base);
     if (rc == 0 && setup == UINT32_MAX)
         rc = load_all(loader, base, set, nset);
