@@ -27,6 +27,7 @@ struct sirq_timer {
     uint64_t expires;                 /* absolute, jiffies of its CPU */
     void (*fn)(struct sirq_cpu *cpu, struct sirq_timer *timer, void *data);
     void *data;
+    struct sirq_cpu *cpu; /* whose wheel it is on, or was last; __atomic */
 };
 
 struct sirq_timer_base {
@@ -50,10 +51,25 @@ void sirq_timer_init(struct sirq_timer *timer,
  */
 void sirq_timer_mod_local(struct sirq_cpu *cpu, struct sirq_timer *timer, uint64_t expires);
 
-/* True when it was pending and now is not. */
+/*
+ * Both need the CPU whose wheel the timer is on, when it is pending: that is asserted.  It need
+ * not be the one it was armed on, since a CPU that is given back hands its timers to another,
+ * where they stay.  So ask sirq_timer_cpu() under the bottom halves that you hold; who may be
+ * on any CPU deletes it there in a function given to sirq_synchronize_call(), and does so again
+ * while it is pending: it may have moved from a CPU not yet visited to one that was.
+ *
+ * del: true when it was pending and now is not.
+ */
 bool sirq_timer_del_local(struct sirq_cpu *cpu, struct sirq_timer *timer);
 
 bool sirq_timer_pending(const struct sirq_timer *timer);
+
+/* The CPU on whose wheel it is, when it is pending; null before it was first armed.  Any
+ * context; it stays so while the caller holds the bottom halves of that CPU. */
+static inline struct sirq_cpu *sirq_timer_cpu(const struct sirq_timer *timer)
+{
+    return __atomic_load_n(&timer->cpu, __ATOMIC_RELAXED);
+}
 
 /* The jiffy of the earliest timer that could be due, UINT64_MAX when there is none. */
 uint64_t sirq_timer_next(const struct sirq_cpu *cpu);

@@ -215,6 +215,7 @@ void sirq_timer_mod_local(struct sirq_cpu *cpu, struct sirq_timer *timer, uint64
     else if (expires - now > SIRQ_TIMER_MAX_JIFFIES)
         expires = now + SIRQ_TIMER_MAX_JIFFIES;
     timer->expires = expires;
+    SIRQ_STORE(timer->cpu, cpu);
     wheel_add(base, timer);
     base->pending++;
     wheel_publish_next(base);
@@ -225,6 +226,7 @@ bool sirq_timer_del_local(struct sirq_cpu *cpu, struct sirq_timer *timer)
     timer_assert_local(cpu);
     if (timer->pprev == NULL)
         return false;
+    SIRQ_BUG_ON(cpu, timer->cpu != cpu); /* a CPU that left has handed it on */
     wheel_del(cpu->timers, timer);
     cpu->timers->pending--;
     wheel_publish_next(cpu->timers);

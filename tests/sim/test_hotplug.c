@@ -217,6 +217,38 @@ static void offline_cpus_pending_softirq_runs(void **state)
     assert_int_equal(sirq_pending(&core->cpus[1]), 0);
 }
 
+struct deletion {
+    struct sirq_timer *timer;
+    unsigned deleted;
+};
+
+static void delete_here(struct sirq_cpu *cpu, void *data)
+{
+    struct deletion *deletion = data;
+
+    if (sirq_timer_cpu(deletion->timer) == cpu)
+        deletion->deleted += sirq_timer_del_local(cpu, deletion->timer);
+}
+
+static void offline_cpus_timer_is_found_and_deleted(void **state)
+{
+    struct sirq_timer timer;
+    struct deletion deletion = {.timer = &timer};
+
+    (void)state;
+    arm(&timer, 1, 20, NULL);
+    assert_ptr_equal(sirq_timer_cpu(&timer), &core->cpus[1]);
+    leave(1);
+    assert_ptr_not_equal(sirq_timer_cpu(&timer), &core->cpus[1]);
+    come_back(1); /* the timer does not */
+    sirq_synchronize_call(core, delete_here, &deletion);
+    assert_int_equal(deletion.deleted, 1);
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(sirq_timer_next(&core->cpus[i]), UINT64_MAX);
+    advance(30 * MS);
+    assert_int_equal(fired_on, UINT32_MAX);
+}
+
 /* ---- interrupts ---------------------------------------------------------------------- */
 
 static unsigned interrupted;
@@ -251,6 +283,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(offline_last_cpu_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(online_cpu_takes_work_again, setup, teardown),
         cmocka_unit_test_setup_teardown(offline_cpus_timer_fires_elsewhere, setup, teardown),
+        cmocka_unit_test_setup_teardown(offline_cpus_timer_is_found_and_deleted, setup, teardown),
         cmocka_unit_test_setup_teardown(offline_cpus_pending_softirq_runs, setup, teardown),
         cmocka_unit_test_setup_teardown(offline_cpus_interrupt_moves, setup, teardown),
     };

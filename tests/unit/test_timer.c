@@ -377,6 +377,28 @@ static void use_without_the_cpus_bottom_halves_is_a_bug(void **state)
     sirq_bh_enable(cpu0);
 }
 
+static void migrated_timer_says_where_it_is(void **state)
+{
+    (void)state;
+    assert_null(sirq_timer_cpu(&t[0]));
+    sirq_bh_disable(cpu0);
+    sirq_bh_disable(cpu1);
+    sirq_timer_mod_local(cpu0, &t[0], START + 10);
+    assert_ptr_equal(sirq_timer_cpu(&t[0]), cpu0);
+    FAKE_EXPECT_BUG(&fake, sirq_timer_del_local(cpu1, &t[0]));
+    sirq_timer_migrate_local(cpu0, cpu1);
+    assert_ptr_equal(sirq_timer_cpu(&t[0]), cpu1);
+    FAKE_EXPECT_BUG(&fake, sirq_timer_del_local(cpu0, &t[0]));
+    FAKE_EXPECT_BUG(&fake, sirq_timer_mod_local(cpu0, &t[0], START + 20));
+    assert_true(sirq_timer_del_local(cpu1, &t[0]));
+    assert_int_equal(base[1].pending, 0);
+    sirq_timer_mod_local(cpu0, &t[0], START + 20); /* on no wheel: on any */
+    assert_ptr_equal(sirq_timer_cpu(&t[0]), cpu0);
+    sirq_timer_del_local(cpu0, &t[0]);
+    sirq_bh_enable(cpu1);
+    sirq_bh_enable(cpu0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -396,6 +418,7 @@ int main(void)
         cmocka_unit_test_setup(handler_may_move_timers_about_to_fire, set_up),
         cmocka_unit_test_setup(timers_due_while_handlers_run_wait_for_the_next_tick, set_up),
         cmocka_unit_test_setup(migrate_moves_every_timer, set_up),
+        cmocka_unit_test_setup(migrated_timer_says_where_it_is, set_up),
         cmocka_unit_test_setup(use_without_the_cpus_bottom_halves_is_a_bug, set_up),
     };
 

@@ -11,6 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <sirq/timer.h>
+
 static const enum sirq_delivery deliveries[] = {SIRQ_DELIVER_SIGNAL, SIRQ_DELIVER_THREAD,
                                                 SIRQ_DELIVER_POLL};
 
@@ -327,6 +329,45 @@ static void count_run(struct sirq_cpu *cpu, void *data)
     __atomic_fetch_add((unsigned *)data, 1, __ATOMIC_SEQ_CST);
 }
 
+static void count_timer(struct sirq_cpu *cpu, struct sirq_timer *timer, void *data)
+{
+    (void)timer;
+    count_run(cpu, data);
+}
+
+static void delete_here(struct sirq_cpu *cpu, void *data)
+{
+    struct sirq_timer *timer = data;
+
+    if (sirq_timer_cpu(timer) == cpu)
+        assert_true(sirq_timer_del_local(cpu, timer));
+}
+
+static void removed_cpus_timer_is_found_and_deleted(void **state)
+{
+    struct sirq_live *live;
+    struct sirq_timer timer;
+    struct sirq_error err;
+    struct sirq_cpu *cpu;
+    unsigned runs = 0;
+
+    (void)state;
+    ENV_SKIP_UNLESS(env_ncpus >= 2, "needs 2 CPUs");
+    live = env_start(SIRQ_DELIVER_SIGNAL, env_ncpus);
+    cpu = sirq_live_cpu(live, env_numbers[1]);
+    sirq_timer_init(&timer, count_timer, &runs);
+    sirq_bh_disable(cpu);
+    sirq_timer_mod_local(cpu, &timer, sirq_jiffies(cpu) + 1000000);
+    sirq_bh_enable(cpu);
+    assert_int_equal(sirq_live_cpu_remove(live, env_numbers[1], &err), 0);
+    assert_ptr_equal(sirq_timer_cpu(&timer), sirq_live_cpu(live, env_numbers[0]));
+    assert_int_equal(sirq_live_cpu_add(live, env_numbers[1], &err), 0);
+    sirq_synchronize_call(sirq_live_core(live), delete_here, &timer);
+    assert_false(sirq_timer_pending(&timer));
+    assert_int_equal(runs, 0);
+    sirq_live_stop(live);
+}
+
 static void ksoftirqd_class_nice_and_affinity_are_set_and_kept(void **state)
 {
     struct sirq_live *live = env_start(SIRQ_DELIVER_SIGNAL, env_ncpus);
@@ -381,6 +422,7 @@ int main(void)
         cmocka_unit_test(start_without_permission_names_class_and_remedy),
         cmocka_unit_test(start_when_niced_leaves_default_class_as_it_is),
         cmocka_unit_test(cpu_set_changes_are_checked),
+        cmocka_unit_test(removed_cpus_timer_is_found_and_deleted),
         cmocka_unit_test(ksoftirqd_class_nice_and_affinity_are_set_and_kept),
     };
 
