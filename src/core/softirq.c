@@ -420,8 +420,8 @@ void sirq_bh_cycle(struct sirq_cpu *cpu)
 
 /* ---- raise -------------------------------------------------------------------------- */
 
-/* What the word was before. */
-static inline uint64_t raise_bit(struct sirq_cpu *cpu, unsigned vec)
+/* True when it was not pending and nobody owned the CPU: somebody has to be sent. */
+static inline bool raise_bit(struct sirq_cpu *cpu, unsigned vec)
 {
     uint64_t bit = UINT64_C(1) << vec; /* as wide as word: one lock bts instead of a loop */
     uint64_t old;
@@ -432,7 +432,7 @@ static inline uint64_t raise_bit(struct sirq_cpu *cpu, unsigned vec)
         __atomic_fetch_add(&cpu->merged[vec], 1, __ATOMIC_RELAXED);
     else
         sirq_tracepoint(cpu, SIRQ_TRACE_RAISE, vec);
-    return old;
+    return (old & (bit | ~(uint64_t)UINT32_MAX)) == 0;
 }
 
 void sirq_raise(struct sirq_cpu *cpu, unsigned vec)
@@ -450,7 +450,7 @@ void sirq_raise_remote(struct sirq_cpu *cpu, unsigned vec)
     if (!__atomic_load_n(&cpu->online, __ATOMIC_ACQUIRE))
         cpu = sirq_any_online(cpu->core);
     /* An owner cannot let go without seeing the bit, and an interrupt could not run it. */
-    if ((raise_bit(cpu, vec) & (SIRQ_BIT(vec) | ~(uint64_t)UINT32_MAX)) == 0)
+    if (raise_bit(cpu, vec))
         cpu->core->host->kick(cpu);
 }
 

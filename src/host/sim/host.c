@@ -274,6 +274,15 @@ static bool ksoftirqd_round(struct sirq_sim *sim, struct sirq_cpu *cpu)
     return sirq_ksoftirqd_run(cpu);
 }
 
+/* A test wants interrupts to come between its last look and its sleep. */
+static void linger(struct sirq_sim *sim)
+{
+    uint64_t ns = sim->linger_ns != NULL ? sim->linger_ns(sim->fault_arg) : 0;
+
+    if (ns > 0)
+        sirq_vcpu_spend(sim, ns);
+}
+
 static void ksoftirqd_main(struct sirq_sim_task *task, void *arg)
 {
     struct sirq_sim *sim = task->sim;
@@ -285,6 +294,7 @@ static void ksoftirqd_main(struct sirq_sim_task *task, void *arg)
             more = ksoftirqd_round(sim, cpu);
             sirq_rcu_quiet(task->vcpu);
         } while (more);
+        linger(sim);
         if (sirq_ksoftirqd_sleep(cpu))
             sirq_task_sleep(task, UINT64_MAX);
     }

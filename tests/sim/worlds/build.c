@@ -41,48 +41,6 @@ static void build_machine(struct world *world)
         sirq_force_threaded(world->core, (uint32_t)sirq_rng_next(&world->rng));
 }
 
-static void build_sources(struct world *world, unsigned nic)
-{
-    unsigned n = (unsigned)pick(world, 1, WORLD_SOURCES);
-
-    for (unsigned i = 0; i < n; i++) {
-        struct sirq_sim_source_config source = {
-            .arrivals = chance(world, 50) ? SIRQ_SIM_POISSON : SIRQ_SIM_CONSTANT,
-            .rate = pick(world, 1, 4) * (chance(world, 50) ? 1000 : 500000),
-            .start_ns = pick(world, 0, 10 * MS),
-            .stop_ns = world->load_ns,
-            .dport = (uint16_t)(100 + pick(world, 0, world->nsocks)), /* one too many: no socket */
-            .size = (uint32_t)pick(world, 60, 1514),
-        };
-        struct sirq_error err;
-
-        world_steer_source(world, nic, i, &source);
-        MUST(world, sirq_sim_source(world->nic[nic], &source, &err) == 0);
-    }
-}
-
-static void build_nics(struct world *world)
-{
-    world->nnics = (unsigned)pick(world, 0, WORLD_NICS);
-    for (unsigned i = 0; i < world->nnics; i++) {
-        struct sirq_sim_nic_config config = {
-            .ring_size = 1u << pick(world, 1, has(world, FAULT_FULL) ? 3 : 10),
-            .irq_interval_ns = chance(world, 50) ? 0 : pick(world, 1000, 200000),
-            .line_mbit = (unsigned)(pick(world, 0, 1) * pick(world, 100, 100000)),
-        };
-        struct sirq_netdev_config dev = {0};
-        struct sirq_error err;
-
-        MUST(world, sirq_sim_nic_create(world->sim, &config, &world->nic[i], &err) == 0);
-        dev.device = world->nic[i];
-        MUST(world,
-             sirq_netdev_open(&world->dev[i], world->net, &sirq_sim_driver, &dev, &err) == 0);
-        MUST(world, sirq_sim_attach(world->sim, (unsigned)pick(world, 0, world->ncpus - 1),
-                                    &world->dev[i], &err) == 0);
-        build_sources(world, i);
-    }
-}
-
 static void build_net(struct world *world)
 {
     struct sirq_net_config config = {
@@ -95,8 +53,8 @@ static void build_net(struct world *world)
     world->netdev_budget = config.netdev_budget;
     world_steer_config(world, &config);
     MUST(world, sirq_net_create(&world->net, world->core, &config) == 0);
-    world->nsocks = (unsigned)pick(world, 1, WORLD_SOCKS);
-    for (unsigned i = 0; i < world->nsocks; i++) {
+    world->nudp = world->nsocks = (unsigned)pick(world, 1, WORLD_UDP);
+    for (unsigned i = 0; i < world->nudp; i++) {
         unsigned most = has(world, FAULT_FULL) ? 8 : 512;
         const struct sirq_socket_config sock = {
             .port = (uint16_t)(100 + i),
@@ -105,7 +63,7 @@ static void build_net(struct world *world)
 
         MUST(world, sirq_socket_open(world->net, &sock, &world->sock[i]) == 0);
     }
-    build_nics(world);
+    world_devices(world);
 }
 
 /* All are drawn, whatever is left out then: the rest of the world stays what it was. */
@@ -148,11 +106,11 @@ void world_take_apart(struct world *world)
     for (unsigned i = 0; i < world->ncpus; i++)
         sirq_sim_irq_free(world->sim, &world->stall[i].irq);
     world_steer_take_apart(world);
-    for (unsigned i = 0; i < world->nnics; i++)
+    for (unsigned i = 0; i < world->ndevs; i++)
         sirq_sim_detach(world->sim, &world->dev[i]);
     for (unsigned i = 0; i < world->nsocks; i++)
         sirq_socket_close(world->sock[i]);
-    for (unsigned i = 0; i < world->nnics; i++)
+    for (unsigned i = 0; i < world->ndevs; i++)
         sirq_netdev_close(&world->dev[i]);
     sirq_net_destroy(world->net);
     sirq_sim_destroy(world->sim);

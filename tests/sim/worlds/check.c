@@ -128,7 +128,8 @@ static void check_gone(struct world *world, const struct sirq_vcpu *vcpu)
     if (sirq_timer_next(vcpu->cpu) != UINT64_MAX && !owned(vcpu->cpu))
         MUST(world, vcpu->cpu->ksoftirqd); /* which takes them along */
     for (unsigned i = 0; i < world->nnics; i++)
-        MUST(world, world->nic[i]->ring[0].vcpu != vcpu);
+        for (unsigned r = 0; r < world->nic[i]->nrings; r++)
+            MUST(world, world->nic[i]->ring[r].vcpu != vcpu);
 }
 
 static void check_queues(struct world *world, struct sirq_vcpu *vcpu)
@@ -156,8 +157,8 @@ static void check_queues(struct world *world, struct sirq_vcpu *vcpu)
 }
 
 /*
- * An instance on a list has NET_RX; a device that is masked has its instance scheduled; a
- * socket is not left listed by a run after which ksoftirqd gives way.
+ * An instance on a list has NET_RX; a device that is masked has its instance scheduled, and one
+ * that is detached is masked; a socket is not left listed by a run after which ksoftirqd gives way.
  */
 static void check_polls(struct world *world)
 {
@@ -170,11 +171,13 @@ static void check_polls(struct world *world)
         if (nc->feeds != NULL)
             MUST(world, owned(cpu) || !world->seen[i].need_resched);
     }
-    for (unsigned i = 0; i < world->nnics; i++) {
-        const struct sirq_nic_ring *ring = &world->nic[i]->ring[0]; /* they have one */
+    for (unsigned i = 0; i < world->ndevs; i++) {
+        const struct sirq_nic_ring *ring = world->dev[i].priv;
 
-        MUST(world, !ring->masked || ring->irq == NULL ||
+        MUST(world, !ring->masked || ring->irq == NULL || world->unmasking[i] ||
                         (world->dev[i].napi.state & (SIRQ_NAPI_SCHED | SIRQ_NAPI_DISABLED)) != 0);
+        if (ring->vcpu == NULL) /* detached */
+            MUST(world, ring->masked && !sirq_event_queued(&ring->event));
     }
 }
 
@@ -209,8 +212,8 @@ static void check_packets(struct world *world)
         taken += sock.received + sock.len;
         MUST(world, sock.len <= sock.cap);
     }
-    MUST(world, stats.frames == frames);
-    MUST(world, verdicts + stats.steered - stats.received_rps == frames);
+    MUST(world, stats.frames + world_control_frames(world) == frames);
+    MUST(world, verdicts + stats.steered - stats.received_rps == stats.frames);
     MUST(world, queued == stats.verdict[SIRQ_DELIVERED]);
     /* packets in the hands of a receiver that was interrupted are in neither number */
     MUST(world, taken <= queued && queued - taken <= 4 * WORLD_SOCKS);
@@ -263,6 +266,7 @@ void world_check(struct sirq_sim *sim, void *arg)
     check_packets(world);
     check_sleepers(world);
     world_steer_check(world);
+    world_devices_check(world);
 }
 
 static void check_all_seen(struct world *world)

@@ -32,12 +32,20 @@ static bool lose_irq(void *arg)
     return has(world, FAULT_LOST) && !world->stopping && chaos(world, 0, 3) == 0;
 }
 
+/* Interrupted between its last look and its sleep. */
+static uint64_t linger_ns(void *arg)
+{
+    struct world *world = arg;
+
+    return has(world, FAULT_LINGER) && chaos(world, 0, 1) == 0 ? chaos(world, 1, 20000) : 0;
+}
+
 /* The line fires though the device has nothing to say, masked or not. */
 static void spurious_event(struct sirq_event *event, uint64_t now)
 {
     struct world *world = SIRQ_CONTAINER(event, struct world, spurious);
     struct sirq_sim_nic *nic = world->nic[chaos(world, 0, world->nnics - 1)];
-    struct sirq_nic_ring *ring = &nic->ring[0];
+    struct sirq_nic_ring *ring = &nic->ring[chaos(world, 0, nic->nrings - 1)];
 
     (void)now;
     if (ring->vcpu != NULL)
@@ -96,23 +104,6 @@ void world_faults_end(struct world *world)
 
 /* ---- of the load, in tasks ------------------------------------------------------------ */
 
-static bool on_list(const struct sirq_timer *timer, const struct sirq_timer *list)
-{
-    while (list != NULL && list != timer)
-        list = list->next;
-    return list != NULL;
-}
-
-/* Is it on this CPU's wheel?  It moves when CPUs leave, and does not say where to. */
-static bool timer_on(const struct sirq_cpu *cpu, const struct sirq_timer *timer)
-{
-    for (unsigned level = 0; level < SIRQ_WHEEL_LEVELS; level++)
-        for (unsigned slot = 0; slot < SIRQ_WHEEL_SLOTS; slot++)
-            if (on_list(timer, cpu->timers->slot[level][slot]))
-                return true;
-    return false;
-}
-
 /* Cancel it when it is here; or arm it here when it was cancelled before. */
 static void cancel_timer(struct world *world, struct sirq_cpu *cpu)
 {
@@ -127,7 +118,7 @@ static void cancel_timer(struct world *world, struct sirq_cpu *cpu)
         timer->cpu = cpu->id;
         timer->expires = sirq_jiffies(cpu) + pick(world, 1, 10);
         sirq_timer_mod_local(cpu, &timer->timer, timer->expires);
-    } else if (timer_on(cpu, &timer->timer)) {
+    } else if (sirq_timer_pending(&timer->timer) && sirq_timer_cpu(&timer->timer) == cpu) {
         MUST(world, sirq_timer_del_local(cpu, &timer->timer));
         timer->cancelled = true;
     }
@@ -200,15 +191,6 @@ void world_socket_reopen(struct world *world, unsigned i)
     MUST(world, sirq_socket_open(world->net, &config, &world->sock[i]) == 0);
 }
 
-static void attach_somewhere(struct world *world, struct sirq_netdev *dev)
-{
-    unsigned cpu;
-
-    do
-        cpu = (unsigned)chaos(world, 0, world->ncpus - 1);
-    while (sirq_sim_attach(world->sim, cpu, dev, NULL) != 0);
-}
-
 /* Detaches a device, waits, attaches it again. */
 static void operator_main(struct sirq_sim_task *task, void *arg)
 {
@@ -216,14 +198,14 @@ static void operator_main(struct sirq_sim_task *task, void *arg)
     struct world *world = self->world;
 
     while (!world->stopping) {
-        struct sirq_netdev *dev = &world->dev[chaos(world, 0, world->nnics - 1)];
+        struct sirq_netdev *dev = &world->dev[chaos(world, 0, world->ndevs - 1)];
 
         sirq_sim_sleep_until(task, world->sim->now + chaos(world, 1, 10 * MS));
         sirq_sim_detach(world->sim, dev);
         MUST(world, (dev->napi.state & ~SIRQ_NAPI_THREADED) == SIRQ_NAPI_DISABLED);
         sirq_sim_spend(world->sim, chaos(world, 1, MS));
         MUST(world, (dev->napi.state & ~SIRQ_NAPI_THREADED) == SIRQ_NAPI_DISABLED);
-        attach_somewhere(world, dev);
+        world_attach(world, &world->chaos, dev);
     }
     self->done = true;
 }
@@ -244,5 +226,6 @@ void world_faults_init(struct world *world)
         world->operator.done = true;
     world->sim->late_ns = late_ns;
     world->sim->lose_irq = lose_irq;
+    world->sim->linger_ns = linger_ns;
     world->sim->fault_arg = world;
 }

@@ -50,6 +50,22 @@ void world_raise(struct world *world, struct sirq_cpu *cpu)
     }
 }
 
+/* One that was cancelled; here, which may be a CPU that has left. */
+static void arm_timer(struct world *world, struct sirq_cpu *cpu)
+{
+    for (unsigned i = 0; i < world->ntimers; i++) {
+        struct world_timer *timer = &world->timer[i];
+
+        if (!timer->cancelled)
+            continue;
+        timer->cancelled = false;
+        timer->cpu = id(cpu);
+        timer->expires = sirq_jiffies(cpu) + pick(world, 1, 10);
+        sirq_timer_mod_local(cpu, &timer->timer, timer->expires);
+        return;
+    }
+}
+
 static void action(struct sirq_cpu *cpu, void *data)
 {
     struct world_vec *vec = data;
@@ -62,6 +78,8 @@ static void action(struct sirq_cpu *cpu, void *data)
             raise_vec(vec, cpu);
         if (chance(world, 5))
             world_raise(world, cpu);
+        if (has(world, FAULT_KILL) && chance(world, 5))
+            arm_timer(world, cpu);
     }
 }
 
@@ -166,7 +184,8 @@ static void receiver_main(struct sirq_sim_task *task, void *arg)
         struct sirq_msg msg[4];
         int n;
 
-        if (has(world, FAULT_SOCKETS) && !world->stopping && chance(world, 2))
+        if (has(world, FAULT_SOCKETS) && self->i < world->nudp && !world->stopping &&
+            chance(world, 2))
             world_socket_reopen(world, self->i);
         if (has(world, FAULT_DEAF) && !world->stopping && chance(world, 3))
             sirq_sim_sleep_until(task, sirq_sim_now_ns(world->sim) + pick(world, MS, 20 * MS));
@@ -176,7 +195,7 @@ static void receiver_main(struct sirq_sim_task *task, void *arg)
         n = sirq_recv(world->sock[self->i], msg, batch,
                       (int64_t)(chance(world, 50) ? 100 * MS : MS));
         MUST(world, n > 0 || n == -110);
-        for (int i = 0; i < n; i++)
+        for (int i = 0; i < n && self->i < world->nudp; i++)
             world_steer_received(world, &msg[i]);
         if (n > 0)
             world->received[self->i] += (uint64_t)n;
@@ -229,7 +248,7 @@ static void load_deferred(struct world *world)
         vec->again = luck < 5 && has(world, FAULT_AGAIN) ? AGAIN_ALWAYS
                      : luck < 4                          ? AGAIN_SOMETIMES
                                                          : AGAIN_NEVER;
-        vec->vec = i == 0 && chance(world, 50)
+        vec->vec = i == 0 && world->ndisks == 0 && chance(world, 50)
                        ? SIRQ_BLOCK
                        : (unsigned)sirq_open_user(world->core, "test", action, vec);
         if (vec->vec == SIRQ_BLOCK)
@@ -290,4 +309,5 @@ void world_load(struct world *world)
         world_spawn(world, &world->task[i], i, task_main);
     for (unsigned i = 0; i < world->nsocks; i++)
         world_spawn(world, &world->receiver[i], i, receiver_main);
+    world_readers(world);
 }

@@ -127,6 +127,7 @@ static bool at_rest(const struct world *world)
         rest = rest && stats.len == 0 && stats.received == stats.queued;
     }
     rest = rest && world_steer_at_rest(world);
+    rest = rest && world_devices_at_rest(world);
     for (unsigned i = 0; i < world->ntimers; i++)
         rest = rest && !sirq_timer_pending(&world->timer[i].timer);
     return rest;

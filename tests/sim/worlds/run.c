@@ -157,7 +157,7 @@ void world_wrap(struct world *world)
         world->core->action[vec].fn = wrapped;
         world->core->action[vec].data = wrap;
     }
-    for (unsigned i = 0; i < world->nnics; i++) {
+    for (unsigned i = 0; i < world->ndevs; i++) {
         real_poll = world->dev[i].napi.poll;
         world->dev[i].napi.poll = wrapped_poll;
     }

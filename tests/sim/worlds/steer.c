@@ -46,7 +46,7 @@ static void change_map(struct world *world)
 
     for (unsigned i = 0; i < n; i++)
         cpus[i] = (unsigned)draw(&world->steer.rng, 0, world->ncpus - 1);
-    MUST(world, sirq_netdev_set_rps(&world->dev[draw(&world->steer.rng, 0, world->nnics - 1)], cpus,
+    MUST(world, sirq_netdev_set_rps(&world->dev[draw(&world->steer.rng, 0, world->ndevs - 1)], cpus,
                                     n, &err) == 0);
 }
 
@@ -94,7 +94,7 @@ static void change_backlogs(struct world *world)
 
 static void change_napi(struct world *world)
 {
-    struct sirq_netdev *dev = &world->dev[draw(&world->steer.rng, 0, world->nnics - 1)];
+    struct sirq_netdev *dev = &world->dev[draw(&world->steer.rng, 0, world->ndevs - 1)];
     uint64_t allowed;
     struct sirq_sim_napi_attr attr = any_attr(world, &allowed);
     struct sirq_error err;
@@ -152,7 +152,7 @@ void world_steer_build(struct world *world)
 void world_steer_take_apart(struct world *world)
 {
     sirq_sim_backlog_unthread(world->sim, world->net, NULL);
-    for (unsigned i = 0; i < world->nnics; i++)
+    for (unsigned i = 0; i < world->ndevs; i++)
         sirq_sim_napi_unthread(world->sim, &world->dev[i]);
 }
 
@@ -203,7 +203,7 @@ void world_steer_check(struct world *world)
         waiting += sirq_net_backlog_len(world->net, i);
         check_napi(world, napi);
     }
-    for (unsigned i = 0; i < world->nnics; i++)
+    for (unsigned i = 0; i < world->ndevs; i++)
         check_napi(world, &world->dev[i].napi);
     sirq_net_stats_sum(world->net, &stats);
     MUST(world, stats.steered - stats.received_rps == waiting);

@@ -9,7 +9,8 @@
 #define SIRQ_TESTS_SIM_WORLDS_H
 
 #define SIRQ_SIM_PRIVATE
-#include "../../../src/sim/nic.h"
+#include "../../../src/sim/disk.h"
+#include "../../../src/sim/tcp.h"
 #include <sirq/sim.h>
 #include <sirq/tasklet.h>
 
@@ -19,7 +20,13 @@
 #define WORLD_TIMERS 8u
 #define WORLD_NICS 3u
 #define WORLD_SOURCES 3u /* of a NIC */
-#define WORLD_SOCKS 4u
+#define WORLD_RINGS 4u   /* of a NIC */
+#define WORLD_DEVS (WORLD_NICS * WORLD_RINGS)
+#define WORLD_UDP 4u   /* sockets of sources */
+#define WORLD_FLOWS 4u /* TCP-like */
+#define WORLD_SOCKS (WORLD_UDP + WORLD_FLOWS)
+#define WORLD_DISKS 2u
+#define WORLD_READERS 4u
 #define WORLD_TASKS 12u
 #define WORLD_LINES 4u
 #define MS UINT64_C(1000000)
@@ -41,7 +48,8 @@
     X(DEAF, "deaf", 25)         \
     X(KILL, "kill", 40)         \
     X(SOCKETS, "sockets", 30)   \
-    X(DEVS, "devs", 30)
+    X(DEVS, "devs", 30)         \
+    X(LINGER, "linger", 40)
 
 /* cpus      CPUs leave and return, never the last one
  * lost      interrupts of NICs are lost; the NIC makes them again after a millisecond
@@ -55,7 +63,9 @@
  * deaf      receivers that stop reading for up to 20 ms
  * kill      timers are cancelled, tasklets disabled and killed, pending or running
  * sockets   are closed and opened again while traffic flows
- * devs      are detached and attached again, likewise */
+ * devs      are detached and attached again, likewise
+ * linger    time passes where a real CPU takes some, and costs do not say so: before ksoftirqd
+ *           sleeps, between a completed poll and the unmasking of its device */
 enum world_fault {
 #define WORLD_FAULT(sym, name, percent) FAULT_##sym,
     WORLD_FAULTS(WORLD_FAULT)
@@ -106,6 +116,21 @@ struct world_task {
     bool done;
 };
 
+/* A TCP-like flow; one that sends has a task, one that receives a socket. */
+struct world_flow {
+    struct sirq_sim_tcp *tcp;
+    struct world_task sender;
+    unsigned sock;
+    uint64_t bytes; /* handed to it, in whole segments */
+    bool send;
+};
+
+/* A task that reads from a disk. */
+struct world_reader {
+    struct world_task task;
+    uint64_t begun, ended;
+};
+
 /* An action as the core sees it: the checker's, around the real one. */
 struct world_wrap {
     struct world *world;
@@ -152,16 +177,21 @@ struct world {
     struct sirq_core *core;
     struct sirq_net *net;
     unsigned netdev_budget;
-    unsigned ncpus, nvecs, nnics, nsocks, ntasks, nlines, ntimers;
+    unsigned ncpus, nvecs, nnics, ndevs, nudp, nsocks, nflows, ndisks, nreaders;
+    unsigned ntasks, nlines, ntimers;
     struct world_vec vec[WORLD_VECS];
     struct world_tasklet tasklet[WORLD_TASKLETS];
     struct world_timer timer[WORLD_TIMERS];
     struct world_line line[WORLD_LINES], stall[WORLD_CPUS];
     struct sirq_event spurious;
     struct sirq_sim_nic *nic[WORLD_NICS];
-    struct sirq_netdev dev[WORLD_NICS];
-    struct sirq_socket *sock[WORLD_SOCKS]; /* null while closed */
+    struct sirq_netdev dev[WORLD_DEVS]; /* one per ring */
+    bool unmasking[WORLD_DEVS];
+    struct sirq_socket *sock[WORLD_SOCKS]; /* of sources, null while closed; then of flows */
     size_t rcvbuf[WORLD_SOCKS];
+    struct world_flow flow[WORLD_FLOWS];
+    struct sirq_sim_disk *disk[WORLD_DISKS];
+    struct world_reader reader[WORLD_READERS];
     struct world_task receiver[WORLD_SOCKS], task[WORLD_TASKS], operator;
     uint64_t received[WORLD_SOCKS];
     struct {
@@ -210,6 +240,16 @@ void world_broken(const struct world *world, const char *what, const char *file,
 void world_build(struct world *world, uint64_t seed, uint32_t without);
 void world_take_apart(struct world *world);
 const struct sirq_policy *world_any_policy(struct sirq_rng *rng);
+
+/* devices.c: NICs and what comes to them, flows, storage */
+void world_devices(struct world *world);
+void world_readers(struct world *world);
+void world_devices_check(const struct world *world);
+bool world_devices_at_rest(const struct world *world);
+/* Frames that flows took for themselves. */
+uint64_t world_control_frames(const struct world *world);
+/* Attach, to any CPU that is here. */
+void world_attach(struct world *world, struct sirq_rng *rng, struct sirq_netdev *dev);
 
 /* load.c */
 void world_load(struct world *world);
