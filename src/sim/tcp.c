@@ -254,11 +254,11 @@ static void update(struct sirq_sim_tcp *tcp)
     if (tcp->source.next > now && tcp->source.next != next)
         sirq_nic_source_at(&tcp->source, next > now ? next : now);
     timer_arm(tcp);
-    if (sirq_event_queued(&tcp->note_event) || now >= tcp->stop_ns)
+    if (sirq_event_queued(&tcp->note_event))
         return;
-    if (tcp->note_head != tcp->note_tail)
+    if (tcp->note_head != tcp->note_tail) /* also those that come after the last segment */
         sirq_evq_add(&tcp->sim->evq, &tcp->note_event, note_at(tcp, tcp->note_head)->time);
-    else if (tcp->sent >= tcp->edge) /* a window update would come; look for it instead */
+    else if (tcp->sent >= tcp->edge && now < tcp->stop_ns) /* a window update would come; look for it instead */
         sirq_evq_add(&tcp->sim->evq, &tcp->note_event,
                      now + (tcp->rtt_ns > PROBE_NS ? tcp->rtt_ns : PROBE_NS));
 }
