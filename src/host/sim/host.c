@@ -229,7 +229,12 @@ const struct sirq_host sirq_sim_host = {
 
 /* ---- ksoftirqd ------------------------------------------------------------------------ */
 
-/* Timers that softirqs of a CPU armed there after it had left. */
+/* Timers that softirqs of a CPU armed there after it had left: of those the core knows nothing. */
+static bool left_timers(const struct sirq_cpu *cpu)
+{
+    return !cpu->online && sirq_timer_next(cpu) != UINT64_MAX;
+}
+
 static void bring_timers(struct sirq_cpu *from, struct sirq_cpu *to)
 {
     sirq_bh_disable(from);
@@ -252,9 +257,9 @@ static bool run_orphans(struct sirq_cpu *cpu)
     sirq_bh_disable(here);
     if (cpu->word >> 32 == 0) {
         sirq_ksoftirqd_run(cpu);
-        if (!cpu->online && sirq_timer_next(cpu) != UINT64_MAX)
+        if (left_timers(cpu))
             bring_timers(cpu, here);
-        more = sirq_pending(cpu) != 0 || (!cpu->online && sirq_timer_next(cpu) != UINT64_MAX);
+        more = sirq_pending(cpu) != 0 || left_timers(cpu);
     }
     sirq_bh_enable(here);
     if (more)
@@ -295,7 +300,7 @@ static void ksoftirqd_main(struct sirq_sim_task *task, void *arg)
             sirq_rcu_quiet(task->vcpu);
         } while (more);
         linger(sim);
-        if (sirq_ksoftirqd_sleep(cpu))
+        if (!left_timers(cpu) && sirq_ksoftirqd_sleep(cpu))
             sirq_task_sleep(task, UINT64_MAX);
     }
 }
