@@ -204,7 +204,7 @@ struct sirq_sim {
      * device lost? */
     uint64_t (*late_ns)(void *arg);
     bool (*lose_irq)(void *arg);
-    uint64_t (*linger_ns)(void *arg); /* of ksoftirqd, before it sleeps */
+    uint64_t (*linger_ns)(void *arg); /* of ksoftirqd, after each round */
     void *fault_arg;
 
     uint32_t cost_ns[SIRQ_NR_COSTS];

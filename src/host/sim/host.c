@@ -279,7 +279,7 @@ static bool ksoftirqd_round(struct sirq_sim *sim, struct sirq_cpu *cpu)
     return sirq_ksoftirqd_run(cpu);
 }
 
-/* A test wants interrupts to come between its last look and its sleep. */
+/* A test wants things to happen between two rounds, or the last one and the sleep. */
 static void linger(struct sirq_sim *sim)
 {
     uint64_t ns = sim->linger_ns != NULL ? sim->linger_ns(sim->fault_arg) : 0;
@@ -298,8 +298,8 @@ static void ksoftirqd_main(struct sirq_sim_task *task, void *arg)
         do {
             more = ksoftirqd_round(sim, cpu);
             sirq_rcu_quiet(task->vcpu);
+            linger(sim);
         } while (more);
-        linger(sim);
         if (!left_timers(cpu) && sirq_ksoftirqd_sleep(cpu))
             sirq_task_sleep(task, UINT64_MAX);
     }

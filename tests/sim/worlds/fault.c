@@ -32,7 +32,7 @@ static bool lose_irq(void *arg)
     return has(world, FAULT_LOST) && !world->stopping && chaos(world, 0, 3) == 0;
 }
 
-/* Interrupted between its last look and its sleep. */
+/* Between two rounds, or its last look and its sleep. */
 static uint64_t linger_ns(void *arg)
 {
     struct world *world = arg;

@@ -185,7 +185,7 @@ static void receiver_main(struct sirq_sim_task *task, void *arg)
         int n;
 
         if (has(world, FAULT_SOCKETS) && self->i < world->nudp && !world->stopping &&
-            chance(world, 2))
+            chance(world, 4))
             world_socket_reopen(world, self->i);
         if (has(world, FAULT_DEAF) && !world->stopping && chance(world, 3))
             sirq_sim_sleep_until(task, sirq_sim_now_ns(world->sim) + pick(world, MS, 20 * MS));

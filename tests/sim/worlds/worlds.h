@@ -64,8 +64,8 @@
  * kill      timers are cancelled, tasklets disabled and killed, pending or running
  * sockets   are closed and opened again while traffic flows
  * devs      are detached and attached again, likewise
- * linger    time passes where a real CPU takes some, and costs do not say so: before ksoftirqd
- *           sleeps, between a completed poll and the unmasking of its device */
+ * linger    time passes where a real CPU takes some, and costs do not say so: after a round
+ *           of ksoftirqd, between a completed poll and the unmasking of its device */
 enum world_fault {
 #define WORLD_FAULT(sym, name, percent) FAULT_##sym,
     WORLD_FAULTS(WORLD_FAULT)
