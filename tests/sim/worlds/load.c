@@ -24,9 +24,10 @@ static void raise_vec(struct world_vec *vec, struct sirq_cpu *cpu)
 
 static void raise_remote(struct world_vec *vec, struct sirq_cpu *cpu)
 {
-    if (!cpu->online) /* as it says: then on the first one that is */
-        cpu = sirq_any_online(vec->world->core);
-    vec->raised[id(cpu)]++;
+    /* As it says: when that one has left, on the first one that is there. */
+    const struct sirq_cpu *where = cpu->online ? cpu : sirq_any_online(vec->world->core);
+
+    vec->raised[id(where)]++;
     sirq_raise_remote(cpu, vec->vec);
 }
 
