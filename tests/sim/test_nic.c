@@ -394,6 +394,47 @@ static void bursts_need_a_length(void **state)
     close_rig(&rig);
 }
 
+/* ---- detaching ------------------------------------------------------------------------ */
+
+static void detach_main(struct sirq_sim_task *task, void *arg)
+{
+    struct rig *rig = arg;
+    struct sirq_error err;
+
+    for (unsigned round = 0; round < 500; round++) {
+        const struct sirq_nic_ring *ring = &rig->nic->ring[0];
+
+        sirq_sim_sleep_until(task, sirq_sim_now_ns(rig->sim) + 1 + round * 97 % 20000);
+        sirq_sim_detach(rig->sim, &rig->dev[0]);
+        assert_true(ring->masked && !sirq_event_queued(&ring->event));
+        sirq_sim_sleep_until(task, sirq_sim_now_ns(rig->sim) + 20000);
+        assert_true(ring->masked && !sirq_event_queued(&ring->event));
+        assert_int_equal(sirq_sim_attach(rig->sim, 0, &rig->dev[0], &err), 0);
+    }
+    rig->rings = 2; /* it is done */
+}
+
+static void detach_at_any_point_of_a_poll_leaves_no_interrupt(void **state)
+{
+    struct sirq_sim_source_config source = base;
+    struct sirq_sim_task_config task = {.name = "detach", .fn = detach_main, .cpu = 1};
+    struct rig rig;
+    struct sirq_error err;
+
+    (void)state;
+    open_rig(&rig, &(struct sirq_sim_nic_config){.rings = 2});
+    attach(&rig);
+    source.rate = 200000;
+    source.ring_fixed = true;
+    add(&rig, &source);
+    rig.rings = 0;
+    task.arg = &rig;
+    assert_int_equal(sirq_sim_spawn(rig.sim, &task, NULL, &err), 0);
+    sirq_sim_run(rig.sim, SECOND);
+    assert_int_equal(rig.rings, 2);
+    close_rig(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -408,6 +449,7 @@ int main(void)
         cmocka_unit_test(line_answer_waits_behind_a_burst),
         cmocka_unit_test(bursts_keep_the_average_rate),
         cmocka_unit_test(bursts_need_a_length),
+        cmocka_unit_test(detach_at_any_point_of_a_poll_leaves_no_interrupt),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

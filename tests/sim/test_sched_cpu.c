@@ -10,6 +10,8 @@
 #include "flood_world.h"
 #include "sched_world.h"
 
+#include <sirq/tasklet.h>
+
 /* ---- SMT ---------------------------------------------------------------------------- */
 
 static void count_work(struct sirq_sim_task *task, void *arg)
@@ -328,6 +330,48 @@ static void rcu_time2ms_on_dedicated_cpu_is_quiet(void **state)
     assert_int_equal(result.rcu_stalls, 0);
 }
 
+/* ---- waiting for ksoftirqd ---------------------------------------------------------- */
+
+struct killer {
+    struct sirq_tasklet tasklet;
+    unsigned ran, killed;
+};
+
+static void ran(struct sirq_tasklet *tasklet, void *data)
+{
+    (void)tasklet;
+    ((struct killer *)data)->ran++;
+}
+
+/* Scheduled outside of any section, it is ksoftirqd's. */
+static void kill_main(struct sirq_sim_task *task, void *arg)
+{
+    struct killer *killer = arg;
+    struct sirq_cpu *cpu = sirq_sim_this_cpu(sirq_sim_of(task));
+
+    sirq_tasklet_schedule(cpu, &killer->tasklet);
+    sirq_tasklet_kill(cpu, &killer->tasklet);
+    killer->killed = killer->ran;
+}
+
+static void rt_task_that_kills_a_tasklet_lets_ksoftirqd_run_it(void **state)
+{
+    const struct sirq_sched fifo = {.policy = SCHED_FIFO, .priority = 50};
+    struct sirq_sim_config config = sched_config(1);
+    struct killer killer = {0};
+    struct sirq_sim *sim;
+
+    (void)state;
+    config.rt_period_ns = config.rt_runtime_ns = SECOND; /* no throttling that would help */
+    sim = sched_create(&config);
+    assert_int_equal(sirq_tasklet_open(sirq_sim_core(sim)), 0);
+    sirq_tasklet_init(&killer.tasklet, ran, &killer);
+    sched_spawn(sim, kill_main, &killer, 0, &fifo);
+    sirq_sim_run(sim, SECOND);
+    assert_int_equal(killer.killed, 1);
+    sirq_sim_destroy(sim);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -338,6 +382,7 @@ int main(void)
         cmocka_unit_test(rt_task_that_is_preempted_goes_on_elsewhere),
         cmocka_unit_test(rt_cpu_that_is_done_pulls_a_waiting_task),
         cmocka_unit_test(rt_wakeup_takes_the_cpu_of_the_lowest_priority),
+        cmocka_unit_test(rt_task_that_kills_a_tasklet_lets_ksoftirqd_run_it),
         cmocka_unit_test(rt_pinned_task_waits_where_it_is),
         cmocka_unit_test(rcu_long_section_is_reported_once_a_period),
         cmocka_unit_test(rcu_hog_outside_of_sections_is_quiet),
