@@ -258,7 +258,8 @@ static void update(struct sirq_sim_tcp *tcp)
         return;
     if (tcp->note_head != tcp->note_tail) /* also those that come after the last segment */
         sirq_evq_add(&tcp->sim->evq, &tcp->note_event, note_at(tcp, tcp->note_head)->time);
-    else if (tcp->sent >= tcp->edge && now < tcp->stop_ns) /* a window update would come; look for it instead */
+    else if (tcp->sent >= tcp->edge &&
+             now < tcp->stop_ns) /* a window update would come; look for it instead */
         sirq_evq_add(&tcp->sim->evq, &tcp->note_event,
                      now + (tcp->rtt_ns > PROBE_NS ? tcp->rtt_ns : PROBE_NS));
 }

@@ -362,7 +362,7 @@ static void rt_task_that_kills_a_tasklet_lets_ksoftirqd_run_it(void **state)
     struct sirq_sim *sim;
 
     (void)state;
-    config.policy = sirq_policy_find("threaded"); /* nor does the tick's interrupt run it */
+    config.policy = sirq_policy_find("threaded");        /* nor does the tick's interrupt run it */
     config.rt_period_ns = config.rt_runtime_ns = SECOND; /* no throttling that would help */
     sim = sched_create(&config);
     assert_int_equal(sirq_tasklet_open(sirq_sim_core(sim)), 0);
