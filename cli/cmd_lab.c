@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "cli.h"
-#include "csv.h"
 #include "experiment.h"
+#include "outfile.h"
 
 enum {
     OPT_WORLD = 256,
@@ -16,6 +16,7 @@ enum {
     OPT_SECONDS,
     OPT_SEED,
     OPT_CSV,
+    OPT_JSON,
     OPT_LIST,
     OPT_MACHINE,
     OPT_LIVE, /* from here on: of the live world */
@@ -41,6 +42,7 @@ static const struct option longs[] = {
     {"size", required_argument, NULL, OPT_SIZE},
     {"seconds", required_argument, NULL, OPT_SECONDS},
     {"csv", required_argument, NULL, OPT_CSV},
+    {"json", required_argument, NULL, OPT_JSON},
     {"delivery", required_argument, NULL, OPT_DELIVERY},
     {"cpu", required_argument, NULL, OPT_CPU},
     {"batch", required_argument, NULL, OPT_BATCH},
@@ -68,7 +70,8 @@ static const char usage[] =
     "  --seconds S          measured per row, 0.1 to 3600; sim: of all seeds together (live: 2,\n"
     "                       sweep: 1; sim: the file's)\n"
     "  --seed N             live: of the flows' ports; sim: the first seed (1)\n"
-    "  --csv FILE           also write all figures there\n\n"
+    "  --csv FILE           also write all figures there\n"
+    "  --json FILE          and a summary, as JSON\n\n"
     "sim:\n"
     "  --setup NAME         only this setup of the file; repeatable (all)\n"
     "  --set KEY=VALUE      change a key of the file, machine.hz=100; repeatable\n"
@@ -149,10 +152,11 @@ static int set_cpu(struct sirq_lab_options *options, const char *text, struct si
     return rc;
 }
 
-static int set_csv(struct sirq_lab_options *options, const char *text, struct sirq_error *err)
+static int set_file(const char **file, const char *option, const char *text,
+                    struct sirq_error *err)
 {
-    options->csv = text;
-    return sirq_csv_check(text, err);
+    *file = text;
+    return sirq_outfile_check(option, text, err);
 }
 
 static int set_option(struct sirq_lab_options *options, int option, const char *text,
@@ -178,7 +182,9 @@ static int set_option(struct sirq_lab_options *options, int option, const char *
     case OPT_SECONDS:
         return sirq_lab_set_seconds(options, text, err);
     case OPT_CSV:
-        return set_csv(options, text, err);
+        return set_file(&options->csv, "--csv", text, err);
+    case OPT_JSON:
+        return set_file(&options->json, "--json", text, err);
     case OPT_DELIVERY:
         return sirq_lab_set_delivery(options, text, err);
     case OPT_CPU:
@@ -282,9 +288,8 @@ static int exit_code(int rc, const struct sirq_lab_options *options, const struc
     if (!rc)
         return SIRQ_EXIT_OK;
     if (rc == -EINTR) {
-        fprintf(stderr, "softirq lab: stopped; what was printed is partial%s%s%s\n",
-                options->csv ? ", and " : "", options->csv ? options->csv : "",
-                options->csv ? " was not written" : "");
+        fprintf(stderr, "softirq lab: stopped; what was printed is partial%s\n",
+                options->csv || options->json ? ", and no file was written" : "");
         return SIRQ_EXIT_SIGNAL + sirq_lab_interrupted();
     }
     complain(err);

@@ -5,12 +5,22 @@
 #include <errno.h>
 
 #include "csv.h"
+#include "json.h"
+#include "outfile.h"
 #include "world/sim/run.h"
 
 const struct sirq_experiment *const sirq_experiments[] = {&sirq_udp_flood, NULL};
 
 /* Offered load of a sweep, in tenths of what one CPU can carry. */
 const unsigned sirq_lab_sweep[SIRQ_LAB_SWEEP] = {1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100};
+
+int sirq_lab_write(const struct sirq_lab_options *options, const struct sirq_lines *lines,
+                   struct sirq_error *err)
+{
+    int rc = options->csv ? sirq_csv_write(options->csv, lines, err) : 0;
+
+    return !rc && options->json ? sirq_json_write(options->json, lines, err) : rc;
+}
 
 static int run_live(const struct sirq_lab_options *options, struct sirq_error *err)
 {
@@ -31,9 +41,11 @@ static int run_live(const struct sirq_lab_options *options, struct sirq_error *e
                                            .published = &published,
                                            .seed = options->seed};
 
+            const struct sirq_lines lines = sirq_results_lines(&results);
+
             rc = options->experiment->run(options, &results, err);
-            if (!rc && options->csv)
-                rc = sirq_csv_write(options->csv, sirq_results_put, &results, err);
+            if (!rc)
+                rc = sirq_lab_write(options, &lines, err);
             sirq_results_free(&results);
             sirq_spec_figures_free(&published);
         }
@@ -45,8 +57,10 @@ static int run_live(const struct sirq_lab_options *options, struct sirq_error *e
 
 int sirq_lab_run(const struct sirq_lab_options *options, struct sirq_error *err)
 {
-    int rc = options->csv ? sirq_csv_check(options->csv, err) : 0;
+    int rc = options->csv ? sirq_outfile_check("--csv", options->csv, err) : 0;
 
+    if (!rc && options->json)
+        rc = sirq_outfile_check("--json", options->json, err);
     if (rc)
         return rc;
     sirq_lab_signals_take();

@@ -42,7 +42,7 @@ struct sirq_lab_options {
     int cpu;        /* the flooded CPU, -1: chosen */
     double seconds; /* measured per row, 0: the experiment's default */
     uint64_t seed;
-    const char *csv; /* null: none */
+    const char *csv, *json; /* files, null: none */
     /* sim: */
     const char *set[SIRQ_SPEC_SETTINGS], *setup[SIRQ_SPEC_SETUPS];
     unsigned nsets, nsetups; /* no setups: all */
@@ -127,7 +127,11 @@ int sirq_lab_set_seconds(struct sirq_lab_options *options, const char *text,
                          struct sirq_error *err);
 int sirq_lab_set_seed(struct sirq_lab_options *options, const char *text, struct sirq_error *err);
 
-/* Run options->experiment; writes the CSV file.  0, -EINTR or -errno with err filled. */
+/* The files that were asked for.  0 or -errno with err filled. */
+int sirq_lab_write(const struct sirq_lab_options *options, const struct sirq_lines *lines,
+                   struct sirq_error *err);
+
+/* Run options->experiment and write the files.  0, -EINTR or -errno with err filled. */
 int sirq_lab_run(const struct sirq_lab_options *options, struct sirq_error *err);
 
 /* ---- interruption by the person ------------------------------------------------------ */

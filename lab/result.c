@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "csv.h"
 
 struct sirq_row *sirq_results_row(struct sirq_results *results)
 {
@@ -86,11 +85,16 @@ const struct sirq_spec_figure *sirq_results_published(const struct sirq_results 
     return NULL;
 }
 
-static void put_metric(FILE *out, const struct sirq_results *results, const struct sirq_row *row,
-                       const struct sirq_metric *metric)
+struct sink {
+    void (*fn)(void *arg, const struct sirq_line *line);
+    void *arg;
+};
+
+static void give_metric(const struct sirq_results *results, const struct sirq_row *row,
+                        const struct sirq_metric *metric, const struct sink *sink)
 {
     char setup[sizeof(row->setup) + 32];
-    const struct sirq_csv_line line = {
+    const struct sirq_line line = {
         .experiment = results->experiment,
         .setup = setup,
         .world = results->world,
@@ -105,15 +109,21 @@ static void put_metric(FILE *out, const struct sirq_results *results, const stru
     snprintf(setup, sizeof(setup), "%s", row->setup);
     if (row->wanted_rate > 0)
         snprintf(setup, sizeof(setup), "%s %.0f/s", row->setup, row->wanted_rate);
-    sirq_csv_put(out, &line);
+    sink->fn(sink->arg, &line);
 }
 
-void sirq_results_put(FILE *out, const void *arg)
+static void each(const void *of, void (*fn)(void *arg, const struct sirq_line *line), void *arg)
 {
-    const struct sirq_results *results = arg;
+    const struct sirq_results *results = of;
+    const struct sink sink = {fn, arg};
 
     for (unsigned r = 0; r < results->nrows; r++) {
         for (unsigned m = 0; m < results->rows[r]->nmetrics; m++)
-            put_metric(out, results, results->rows[r], &results->rows[r]->metric[m]);
+            give_metric(results, results->rows[r], &results->rows[r]->metric[m], &sink);
     }
+}
+
+struct sirq_lines sirq_results_lines(const struct sirq_results *results)
+{
+    return (struct sirq_lines){each, results, results->experiment, results->published};
 }

@@ -8,9 +8,8 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
 
-#include "spec/figures.h"
+#include "line.h"
 
 #define SIRQ_ROW_METRICS 320
 #define SIRQ_ROW_NOTES 4
@@ -62,8 +61,8 @@ const struct sirq_spec_figure *sirq_results_published(const struct sirq_results 
                                                       const struct sirq_row *row,
                                                       const char *metric);
 
-/* Their lines in the file for results; `arg` is a struct sirq_results.  A setup under a rate
- * that was asked for has that in its name, so that no two lines of a run say the same. */
-void sirq_results_put(FILE *out, const void *arg);
+/* All lines of them; `results` is kept by reference.  A setup under a rate that was asked for has
+ * that in its name, so that no two lines of a run say the same. */
+struct sirq_lines sirq_results_lines(const struct sirq_results *results);
 
 #endif

@@ -258,3 +258,16 @@ const struct sirq_spec_figure *sirq_spec_figure(const struct sirq_spec_figures *
     }
     return NULL;
 }
+
+const struct sirq_spec_figure *sirq_spec_figure_of_claim(const struct sirq_spec_figures *figures,
+                                                         const struct sirq_spec_claim *claim)
+{
+    for (uint32_t i = 0; i < figures->n; i++) {
+        const struct sirq_spec_figure *f = &figures->row[i];
+
+        if (strcmp(f->metric, claim->name) == 0 && strcmp(f->policy, claim->policy) == 0 &&
+            strcmp(f->setup, claim->setup) == 0)
+            return f;
+    }
+    return NULL;
+}

@@ -36,4 +36,8 @@ const struct sirq_spec_figure *sirq_spec_figure(const struct sirq_spec_figures *
                                                 const struct sirq_spec *spec, uint32_t setup,
                                                 const char *policy, const char *metric);
 
+/* What a claim of the file's was published as, or null: names are the same to the letter. */
+const struct sirq_spec_figure *sirq_spec_figure_of_claim(const struct sirq_spec_figures *figures,
+                                                         const struct sirq_spec_claim *claim);
+
 #endif

@@ -2,7 +2,8 @@
 /*
  * Between the parts of the loader.  A file is read in this order: as YAML within bounds
  * (doc.c), each value in the form that the schema asks for (shape.c), into structs (libcyaml),
- * with settings applied (set.c), and at last as a whole (check.c, check_measure.c).
+ * with settings applied (set.c), and at last as a whole (check.c, check_measure.c,
+ * check_claim.c).
  */
 #ifndef SIRQ_LAB_SPEC_INTERNAL_H
 #define SIRQ_LAB_SPEC_INTERNAL_H
@@ -31,7 +32,8 @@ extern const cyaml_schema_field_t sirq_spec_fair_fields[], sirq_spec_sched_field
     sirq_spec_disk_reader_fields[], sirq_spec_cyclictest_fields[], sirq_spec_hog_fields[],
     sirq_spec_watchdog_fields[], sirq_spec_threads_fields[], sirq_spec_traffic_fields[],
     sirq_spec_setup_fields[], sirq_spec_unpatched_fields[], sirq_spec_run_fields[],
-    sirq_spec_measure_fields[], sirq_spec_fields[];
+    sirq_spec_measure_fields[], sirq_spec_cell_fields[], sirq_spec_claim_fields[],
+    sirq_spec_fields[];
 extern const cyaml_schema_value_t sirq_spec_schema;
 
 /* What may stand at a key.  `needed`: has to be given. */
@@ -39,7 +41,7 @@ struct sirq_spec_rule {
     const cyaml_schema_field_t *fields;
     const char *key; /* null: all keys of the mapping */
     bool needed;
-    int64_t least, most; /* of a number, 0 and 0: as the type */
+    int64_t least, most; /* of a number, 0 and 0: as the type; a decimal has a range */
 };
 
 /* Null: nothing beyond its type. */
@@ -111,7 +113,7 @@ void sirq_spec_cyaml_free(const cyaml_schema_value_t *value, cyaml_data_t *data,
 /* Apply place->setting; `path` (SIRQ_SPEC_PATH bytes) is what it has set.  0, -EINVAL, -ENOMEM. */
 int sirq_spec_set(struct sirq_spec *spec, const struct sirq_spec_place *place, char *path);
 
-/* ---- check_needed.c, check.c, check_measure.c -------------------------------------------------------------- */
+/* ---- check_needed.c, check.c, check_measure.c, check_claim.c -------------------------------- */
 
 /* What has been set, for errors that come of it. */
 struct sirq_spec_origin {
@@ -133,5 +135,6 @@ int sirq_spec_wrong(const struct sirq_spec_check *check, const char *path, const
 int sirq_spec_check_needed(const struct sirq_spec_check *check);
 int sirq_spec_check(const struct sirq_spec_check *check);
 int sirq_spec_check_measures(const struct sirq_spec_check *check);
+int sirq_spec_check_claims(const struct sirq_spec_check *check);
 
 #endif

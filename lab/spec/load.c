@@ -166,7 +166,9 @@ static int check(const struct loader *loader, const struct sirq_spec *spec)
     const struct sirq_spec_check of = {spec, loader->place, loader->origin, loader->norigins};
     int rc = sirq_spec_check(&of);
 
-    return rc != 0 ? rc : sirq_spec_check_measures(&of);
+    if (rc == 0)
+        rc = sirq_spec_check_measures(&of);
+    return rc != 0 ? rc : sirq_spec_check_claims(&of);
 }
 
 /* In setup `s` of `base` (UINT32_MAX: none), with the command line's settings. */

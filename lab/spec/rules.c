@@ -88,6 +88,15 @@ static const struct sirq_spec_rule rules[] = {
     {sirq_spec_measure_fields, "name", NEEDED, 0, 0},
     {sirq_spec_measure_fields, "of", NEEDED, 0, 0},
     {sirq_spec_measure_fields, "what", NEEDED, 0, 0},
+    {sirq_spec_cell_fields, "metric", NEEDED, 0, 0},
+    {sirq_spec_claim_fields, "name", NEEDED, 0, 0},
+    {sirq_spec_claim_fields, "setup", NEEDED, 0, 0},
+    {sirq_spec_claim_fields, "policy", NEEDED, 0, 0},
+    {sirq_spec_claim_fields, "left", NEEDED, 0, 0},
+    {sirq_spec_claim_fields, "is", NEEDED, 0, 0},
+    {sirq_spec_claim_fields, "value", MAY, 0, 1000000000000},
+    {sirq_spec_claim_fields, "times", MAY, 0, 1000000},
+    {sirq_spec_claim_fields, "percent", MAY, 0, 1000},
 };
 
 const struct sirq_spec_rule *sirq_spec_rule(const cyaml_schema_field_t *fields, const char *key)

@@ -11,6 +11,7 @@
 #define WORD(keyword, type, member) \
     CYAML_FIELD_ENUM(#member, MAY | CYAML_FLAG_STRICT, type, member, keyword, LEN(keyword))
 #define UINT(type, member) CYAML_FIELD_UINT(#member, MAY, type, member)
+#define DECIMAL_PTR(type, member) CYAML_FIELD_FLOAT_PTR(#member, MAY_PTR, type, member)
 #define BOOL(type, member) CYAML_FIELD_BOOL(#member, MAY, type, member)
 #define TEXT(type, member) \
     CYAML_FIELD_STRING_PTR(#member, MAY_PTR, type, member, 0, SIRQ_SPEC_STRING)
@@ -42,6 +43,11 @@ static const cyaml_strval_t stats[] = {
     {"min", SIRQ_SPEC_MIN}, {"mean", SIRQ_SPEC_MEAN},     {"p50", SIRQ_SPEC_P50},
     {"p90", SIRQ_SPEC_P90}, {"p99", SIRQ_SPEC_P99},       {"p999", SIRQ_SPEC_P999},
     {"max", SIRQ_SPEC_MAX}, {"stddev", SIRQ_SPEC_STDDEV},
+};
+
+static const cyaml_strval_t relations[] = {
+    {"at_most", SIRQ_SPEC_AT_MOST}, {"at_least", SIRQ_SPEC_AT_LEAST}, {"about", SIRQ_SPEC_ABOUT},
+    {"below", SIRQ_SPEC_BELOW},     {"above", SIRQ_SPEC_ABOVE},
 };
 
 static const cyaml_strval_t whats[] = {
@@ -237,6 +243,26 @@ const cyaml_schema_field_t sirq_spec_measure_fields[] = {
     CYAML_FIELD_END,
 };
 
+const cyaml_schema_field_t sirq_spec_cell_fields[] = {
+    TEXT(struct sirq_spec_cell, setup),
+    TEXT(struct sirq_spec_cell, policy),
+    TEXT(struct sirq_spec_cell, metric),
+    CYAML_FIELD_END,
+};
+
+const cyaml_schema_field_t sirq_spec_claim_fields[] = {
+    TEXT(struct sirq_spec_claim, name),
+    TEXT(struct sirq_spec_claim, setup),
+    TEXT(struct sirq_spec_claim, policy),
+    MAP(struct sirq_spec_claim, left, sirq_spec_cell_fields),
+    WORD(relations, struct sirq_spec_claim, is),
+    MAP_PTR(struct sirq_spec_claim, right, sirq_spec_cell_fields),
+    DECIMAL_PTR(struct sirq_spec_claim, value),
+    DECIMAL_PTR(struct sirq_spec_claim, times),
+    UINT(struct sirq_spec_claim, percent),
+    CYAML_FIELD_END,
+};
+
 #define ENTRY(type, fields)                                   \
     {                                                         \
         CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, type, fields) \
@@ -251,6 +277,7 @@ static const cyaml_schema_value_t unpatched =
     ENTRY(struct sirq_spec_unpatched, sirq_spec_unpatched_fields);
 static const cyaml_schema_value_t measure =
     ENTRY(struct sirq_spec_measure, sirq_spec_measure_fields);
+static const cyaml_schema_value_t claim = ENTRY(struct sirq_spec_claim, sirq_spec_claim_fields);
 
 const cyaml_schema_field_t sirq_spec_fields[] = {
     TEXT(struct sirq_spec, name),
@@ -268,6 +295,7 @@ const cyaml_schema_field_t sirq_spec_fields[] = {
     LIST(struct sirq_spec, policies, &string, SIRQ_SPEC_POLICIES),
     MAP(struct sirq_spec, run, sirq_spec_run_fields),
     LIST(struct sirq_spec, measure, &measure, SIRQ_SPEC_MEASURES),
+    LIST(struct sirq_spec, claims, &claim, SIRQ_SPEC_CLAIMS),
     CYAML_FIELD_END,
 };
 

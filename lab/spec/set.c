@@ -222,8 +222,8 @@ int sirq_spec_set(struct sirq_spec *spec, const struct sirq_spec_place *place, c
         cursor.part[len] = '\0';
         rc = step(&cursor);
         at += len + (at[len] == '.');
-        if (rc == 0 && strcmp(path, "setups") == 0)
-            rc = bad(&cursor, "a setting cannot change the setups");
+        if (rc == 0 && (strcmp(path, "setups") == 0 || strcmp(path, "claims") == 0))
+            rc = bad(&cursor, "a setting cannot change the %s", path);
     }
     if (rc == 0 && cursor.field == NULL) {
         char hint[200];

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "parse.h"
+
 #define KEYS 64u /* of a mapping; more than any has */
 
 struct shape {
@@ -113,6 +115,20 @@ static int shape_number(struct shape *shape, const yaml_node_t *node, const stru
     return 0;
 }
 
+static int shape_decimal(struct shape *shape, const yaml_node_t *node, const struct slot *slot)
+{
+    int64_t least = slot->rule->least, most = slot->rule->most; /* the rules have all of them */
+    double value;
+    int rc = sirq_lab_parse_decimal(text_of(node), (double)least, (double)most, &value);
+
+    if (rc == -EINVAL)
+        return bad(shape, node, "'%.40s': give a decimal number", text_of(node));
+    if (rc != 0)
+        return bad(shape, node, "%.40s: give %lld to %lld", text_of(node), (long long)least,
+                   (long long)most);
+    return 0;
+}
+
 static int shape_word(struct shape *shape, const yaml_node_t *node,
                       const cyaml_schema_value_t *value)
 {
@@ -148,6 +164,8 @@ static int shape_scalar(struct shape *shape, const yaml_node_t *node, const stru
     case CYAML_UINT:
     case CYAML_INT:
         return shape_number(shape, node, slot);
+    case CYAML_FLOAT:
+        return shape_decimal(shape, node, slot);
     case CYAML_BOOL:
         if (strcmp(text_of(node), "true") == 0 || strcmp(text_of(node), "false") == 0)
             return 0;

@@ -25,6 +25,7 @@
 #define SIRQ_SPEC_POLICIES 32u
 #define SIRQ_SPEC_UNPATCHED 8u
 #define SIRQ_SPEC_MEASURES 64u
+#define SIRQ_SPEC_CLAIMS 64u
 #define SIRQ_SPEC_SEEDS 1000u
 
 /* ---- the machine ----------------------------------------------------------------------- */
@@ -242,6 +243,30 @@ struct sirq_spec_measure {
     bool each;                /* one figure for each thread; % in the name is its number from 1 */
 };
 
+/* A figure of one setup under one policy (or what `unpatched` calls it); null: the claim's. */
+struct sirq_spec_cell {
+    char *setup, *policy, *metric; /* metric: name of a measure, "receiver2_cpu" of each */
+};
+
+enum sirq_spec_relation {
+    SIRQ_SPEC_AT_MOST,
+    SIRQ_SPEC_AT_LEAST,
+    SIRQ_SPEC_ABOUT,
+    SIRQ_SPEC_BELOW,
+    SIRQ_SPEC_ABOVE
+};
+
+/* What has to hold, of two figures or of one and a number. */
+struct sirq_spec_claim {
+    char *name, *setup, *policy; /* as in results and as published: any words */
+    struct sirq_spec_cell left;
+    enum sirq_spec_relation is;
+    struct sirq_spec_cell *right; /* null: value is there */
+    double *value;                /* null: right is there */
+    double *times;                /* the right side that often, null: once */
+    uint32_t percent;             /* of the right side: how far off is still good */
+};
+
 /* What a published figure calls a kernel ("before"), and the policy that this one had. */
 struct sirq_spec_unpatched {
     char *name, *policy;
@@ -270,6 +295,8 @@ struct sirq_spec {
     struct sirq_spec_run run;
     struct sirq_spec_measure *measure;
     uint32_t n_measure;
+    struct sirq_spec_claim *claims;
+    uint32_t n_claims;
 };
 
 /* ---- reading ------------------------------------------------------------------------------ */
@@ -297,6 +324,14 @@ void sirq_spec_free(struct sirq_spec *spec);
 
 /* The simulated machine's configuration, without policy and seed. */
 void sirq_spec_sim_config(const struct sirq_spec *spec, struct sirq_sim_config *out);
+
+/* Where a cell of a claim stands: a number in spec->setups, UINT32_MAX: there is none; a policy,
+ * null: there is none.  With checked specs, always there. */
+uint32_t sirq_spec_cell_setup(const struct sirq_spec *spec, const struct sirq_spec_claim *claim,
+                              const struct sirq_spec_cell *cell);
+const struct sirq_policy *sirq_spec_cell_policy(const struct sirq_spec *spec,
+                                                const struct sirq_spec_claim *claim,
+                                                const struct sirq_spec_cell *cell);
 
 /* The shipped experiments' names, null-terminated. */
 const char *const *sirq_spec_shipped(void);

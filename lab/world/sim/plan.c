@@ -18,8 +18,7 @@ static const struct {
 #undef WHAT_ENTRY
 };
 
-/* ns of a unit of time, 0: it is none. */
-static double ns_of(const char *unit)
+double sirq_sim_unit_ns(const char *unit)
 {
     static const struct {
         const char *name;
@@ -108,10 +107,10 @@ static int add(struct sirq_sim_plan *plan, const struct sirq_spec_measure *measu
         .scale = 1,
         .dist = UINT32_MAX,
     };
-    if (ns_of(unit) != 0)
-        figure->scale = ns_of(figure->unit);
+    if (sirq_sim_unit_ns(unit) != 0)
+        figure->scale = sirq_sim_unit_ns(figure->unit);
     if (strcmp(unit, "/s") == 0)
-        figure->per_ns = ns_of(figure->unit);
+        figure->per_ns = sirq_sim_unit_ns(figure->unit);
     if (whats[measure->what].dist)
         figure->dist = share_dist(plan, target);
     return name_figure(figure, measure->name);

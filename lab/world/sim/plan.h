@@ -35,6 +35,9 @@ struct sirq_sim_plan {
     uint32_t n_figures, n_dists;
 };
 
+/* ns of a unit of time, 0: it is none. */
+double sirq_sim_unit_ns(const char *unit);
+
 /* `spec` is as the loader made it, checked, and outlives the plan.  0, or -ENOMEM with err
  * filled and nothing left behind. */
 int sirq_sim_plan_make(struct sirq_sim_plan *plan, const struct sirq_spec *spec,

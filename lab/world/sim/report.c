@@ -5,11 +5,12 @@
  */
 #include "report.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "csv.h"
+#include "claim.h"
+#include "kind.h"
+#include "score.h"
 #include "table.h"
 
 #define EACH_MOST 8u /* threads that have a line each */
@@ -18,95 +19,85 @@
 
 enum { MEASURE, UNIT, OFFERED, FIRST };
 
-/* Cells as text, line by line: FIRST columns, then one for each policy. */
+/* A figure, and what stands behind it: how far the seeds lie apart, how far off it is. */
+struct cell {
+    char value[2 * SIRQ_SIM_TEXT], note[SIRQ_SIM_TEXT];
+};
+
+/* Line by line: FIRST columns by their texts, then a cell for each policy. */
 struct grid {
     uint32_t n_policies, n_lines;
-    char **cells;
+    struct line {
+        const char *measure, *unit; /* by reference */
+        char offered[SIRQ_SIM_TEXT];
+    } *lines;
+    struct cell *cells;
     bool nothing; /* some figure was of nothing that happened */
     bool failed;  /* out of memory */
 };
 
-static char **cell(const struct grid *grid, uint32_t line, uint32_t column)
+static struct cell *cell(const struct grid *grid, uint32_t line, uint32_t policy)
 {
-    return &grid->cells[(size_t)line * (FIRST + grid->n_policies) + column];
+    return &grid->cells[(size_t)line * grid->n_policies + policy];
 }
 
-static void add_line(struct grid *grid)
+/* In the last line. */
+static struct cell *last(const struct grid *grid, uint32_t policy)
 {
-    size_t width = FIRST + grid->n_policies, n = grid->n_lines;
-    char **cells = realloc(grid->cells, (n + 1) * width * sizeof(*cells));
+    return cell(grid, grid->n_lines - 1, policy);
+}
 
-    if (cells == NULL) {
+static bool add_line(struct grid *grid, const char *measure, const char *unit)
+{
+    size_t n = grid->n_lines, width = grid->n_policies;
+    struct line *lines = realloc(grid->lines, (n + 1) * sizeof(*lines));
+    struct cell *cells;
+
+    grid->lines = lines != NULL ? lines : grid->lines;
+    cells = realloc(grid->cells, (n + 1) * width * sizeof(*cells));
+    grid->cells = cells != NULL ? cells : grid->cells;
+    if (lines == NULL || cells == NULL) {
         grid->failed = true;
-        return;
+        return false;
     }
     memset(&cells[n * width], 0, width * sizeof(*cells));
-    grid->cells = cells;
+    lines[n] = (struct line){.measure = measure, .unit = unit};
     grid->n_lines++;
-}
-
-/* Into a column of the last line, once. */
-__attribute__((format(printf, 3, 4))) static void put(struct grid *grid, uint32_t column,
-                                                      const char *fmt, ...)
-{
-    va_list args;
-
-    if (grid->failed)
-        return;
-    va_start(args, fmt);
-    if (vasprintf(cell(grid, grid->n_lines - 1, column), fmt, args) < 0) {
-        *cell(grid, grid->n_lines - 1, column) = NULL;
-        grid->failed = true;
-    }
-    va_end(args);
-}
-
-const char *sirq_sim_report_number(char *buf, double value)
-{
-    double size = value < 0 ? -value : value;
-
-    if (size >= 999.5)
-        return sirq_lab_table_si(buf, value);
-    snprintf(buf, 16, "%.*f",
-             size == 0 || size >= 99.95 ? 0
-             : size >= 9.995            ? 1
-             : size >= 0.9995           ? 2
-                                        : 3,
-             value);
-    return buf;
+    return true;
 }
 
 /* ---- lines ------------------------------------------------------------------------------------ */
 
-static void put_value(struct grid *grid, uint32_t column, const struct sirq_sim_row *row,
+static void put_value(struct grid *grid, uint32_t policy, const struct sirq_sim_row *row,
                       uint32_t figure)
 {
+    struct cell *at = last(grid, policy);
     struct sirq_sim_value v;
     double off;
-    char buf[16];
 
     if (row->done == 0)
         return;
     if (!sirq_sim_row_value(row, figure, &v)) {
         grid->nothing = true;
-        put(grid, column, "none");
+        strcpy(at->value, "-");
         return;
     }
+    sirq_sim_report_text(at->value, v.value, row->variant->plan.figures[figure].unit);
     off = v.most - v.value > v.value - v.least ? v.most - v.value : v.value - v.least;
     if (v.value > 0 && 100 * off / v.value >= 0.5)
-        put(grid, column, "%s +-%.0f%%", sirq_sim_report_number(buf, v.value), 100 * off / v.value);
-    else
-        put(grid, column, "%s", sirq_sim_report_number(buf, v.value));
+        snprintf(at->note, sizeof(at->note), "+-%.0f%%", 100 * off / v.value);
 }
 
 /* The least and the most of many threads. */
-static void put_range(struct grid *grid, uint32_t column, const struct sirq_sim_row *row,
+static void put_range(struct grid *grid, uint32_t policy, const struct sirq_sim_row *row,
                       uint32_t figure, uint32_t n)
 {
+    const char *unit = row->variant->plan.figures[figure].unit;
+    struct cell *at = last(grid, policy);
     struct sirq_sim_value v;
     double least = 0, most = 0;
     uint32_t seen = 0;
-    char buf[2][16];
+    char buf[2][SIRQ_SIM_TEXT];
 
     for (uint32_t i = figure; i < figure + n; i++) {
         if (!sirq_sim_row_value(row, i, &v))
@@ -116,32 +107,36 @@ static void put_range(struct grid *grid, uint32_t column, const struct sirq_sim_
         seen++;
     }
     if (seen != 0)
-        put(grid, column, "%s..%s", sirq_sim_report_number(buf[0], least),
-            sirq_sim_report_number(buf[1], most));
+        snprintf(at->value, sizeof(at->value), "%s..%s",
+                 sirq_sim_report_text(buf[0], least, unit),
+                 sirq_sim_report_text(buf[1], most, unit));
+}
+
+static bool any_published(const struct sirq_sim_report *report, const struct sirq_sim_row *rows,
+                          uint32_t figure)
+{
+    for (uint32_t p = 0; p < report->cells->n_policies; p++) {
+        if (sirq_sim_report_published(report, &rows[p], figure) != NULL)
+            return true;
+    }
+    return false;
 }
 
 static void add_published(struct grid *grid, const struct sirq_sim_report *report,
                           const struct sirq_sim_row *rows, uint32_t figure)
 {
-    bool any = false;
-    char buf[16];
-
-    for (uint32_t p = 0; p < grid->n_policies && !grid->failed; p++) {
+    if (!any_published(report, rows, figure) || !add_line(grid, "  published", ""))
+        return;
+    for (uint32_t p = 0; p < grid->n_policies; p++) {
         const struct sirq_spec_figure *f = sirq_sim_report_published(report, &rows[p], figure);
+        struct cell *at = last(grid, p);
         struct sirq_sim_value v;
 
         if (f == NULL)
             continue;
-        if (!any) {
-            add_line(grid);
-            put(grid, MEASURE, "  published");
-        }
-        any = true;
-        sirq_sim_report_number(buf, f->value);
-        if (!sirq_sim_row_value(&rows[p], figure, &v))
-            put(grid, FIRST + p, "%s", buf);
-        else
-            put(grid, FIRST + p, "%s %+.1f%%", buf, sirq_csv_error(f, v.value));
+        sirq_sim_report_text(at->value, f->value, rows->variant->plan.figures[figure].unit);
+        if (sirq_sim_row_value(&rows[p], figure, &v))
+            sirq_sim_report_error(at->note, sirq_line_error(f, v.value));
     }
 }
 
@@ -150,21 +145,43 @@ static void add_figure(struct grid *grid, const struct sirq_sim_report *report,
                        const struct sirq_sim_row *rows, uint32_t figure, uint32_t n)
 {
     const struct sirq_sim_figure *f = &rows->variant->plan.figures[figure];
-    char buf[16];
+    bool time = sirq_sim_unit_ns(f->unit) != 0; /* has its unit with it */
 
-    add_line(grid);
-    put(grid, MEASURE, "%s", n > 1 ? f->measure->name : f->name);
-    put(grid, UNIT, "%s", f->unit);
+    if (!add_line(grid, n > 1 ? f->measure->name : f->name, time ? "" : f->unit))
+        return;
     if (rows->variant->rate != 0)
-        put(grid, OFFERED, "%s", sirq_lab_table_si(buf, (double)rows->variant->rate));
+        sirq_sim_report_text(grid->lines[grid->n_lines - 1].offered, (double)rows->variant->rate,
+                             "");
     for (uint32_t p = 0; p < grid->n_policies; p++) {
         if (n > 1)
-            put_range(grid, FIRST + p, &rows[p], figure, n);
+            put_range(grid, p, &rows[p], figure, n);
         else
-            put_value(grid, FIRST + p, &rows[p], figure);
+            put_value(grid, p, &rows[p], figure);
     }
     if (n == 1)
         add_published(grid, report, rows, figure);
+}
+
+/* A figure of the only thread of a group says nothing more when the group's stands there too, and
+ * how fair one thread is says nothing at all. */
+static bool says_nothing(const struct sirq_spec *spec, const struct sirq_sim_plan *plan,
+                         uint32_t figure)
+{
+    const struct sirq_spec_measure *measure = plan->figures[figure].measure;
+    const struct sirq_sim_target *target = &plan->figures[figure].target;
+
+    if (target->of != SIRQ_SIM_THREADS || sirq_sim_count(&spec->threads[target->first]) != 1)
+        return false;
+    if (measure->what == SIRQ_SPEC_FAIRNESS || measure->what == SIRQ_SPEC_CPU_FAIRNESS)
+        return true;
+    for (uint32_t i = 0; i < spec->n_measure && measure->each; i++) {
+        const struct sirq_spec_measure *other = &spec->measure[i];
+
+        if (!other->each && other->what == measure->what && other->stat == measure->stat &&
+            strcmp(other->of, measure->of) == 0)
+            return true;
+    }
+    return false;
 }
 
 /* Figures of the measure that this one belongs to, from here on. */
@@ -198,6 +215,9 @@ static void fill(struct grid *grid, const struct sirq_sim_report *report, uint32
     for (uint32_t f = 0; f < plan->n_figures && !grid->failed; f += step) {
         step = siblings(plan, f);
         step = step > EACH_MOST ? step : 1;
+        if (says_nothing(report->cells->variants[variant].spec, plan, f) &&
+            !any_published(report, &report->cells->rows[(size_t)variant * grid->n_policies], f))
+            continue;
         for (uint32_t v = variant; v < variant + n && !grid->failed; v++)
             add_figure(grid, report, &report->cells->rows[(size_t)v * grid->n_policies], f, step);
     }
@@ -205,55 +225,93 @@ static void fill(struct grid *grid, const struct sirq_sim_report *report, uint32
 
 /* ---- printing --------------------------------------------------------------------------------- */
 
-static uint32_t width_of(const struct grid *grid, uint32_t column, const char *title)
+/* Figures end in one column, and notes begin in one: widths of a policy's two. */
+struct widths {
+    uint32_t value, note;
+};
+
+static uint32_t longer(uint32_t width, const char *text)
 {
-    size_t width = strlen(title);
+    return strlen(text) > width ? (uint32_t)strlen(text) : width;
+}
+
+static struct widths widths_of(const struct grid *grid, uint32_t policy, const char *title)
+{
+    struct widths widths = {(uint32_t)strlen(title), 0};
 
     for (uint32_t line = 0; line < grid->n_lines; line++) {
-        const char *text = *cell(grid, line, column);
-
-        if (text != NULL && strlen(text) > width)
-            width = strlen(text);
+        widths.value = longer(widths.value, cell(grid, line, policy)->value);
+        widths.note = longer(widths.note, cell(grid, line, policy)->note);
     }
-    return (uint32_t)width + GAP;
+    return widths;
+}
+
+static uint32_t titles_of(const struct grid *grid, bool rates)
+{
+    uint32_t measure = 7, unit = 4, offered = rates ? 9 + GAP : 0; /* of "measure", ... */
+
+    for (uint32_t line = 0; line < grid->n_lines; line++) {
+        measure = longer(measure, grid->lines[line].measure);
+        unit = longer(unit, grid->lines[line].unit);
+    }
+    return measure + GAP + unit + GAP + offered;
 }
 
 /* How many policies from `first` on fit beside the titles; at least one. */
 static uint32_t fitting(const struct grid *grid, const struct sirq_sim_row *rows, uint32_t first,
-                        uint32_t limit, uint32_t *used)
+                        uint32_t limit, uint32_t used)
 {
     uint32_t n = 0;
 
     while (first + n < grid->n_policies && n < BLOCK) {
-        *used += width_of(grid, FIRST + first + n, rows[first + n].policy->name);
-        if (limit != 0 && *used > limit + GAP && n != 0)
+        struct widths widths = widths_of(grid, first + n, rows[first + n].policy->name);
+
+        used += widths.value + (widths.note != 0) + widths.note + GAP;
+        if (limit != 0 && used > limit + GAP && n != 0)
             break;
         n++;
     }
     return n;
 }
 
+static void put_line(const struct grid *grid, struct sirq_lab_table *table, uint32_t line,
+                     uint32_t first, uint32_t n, const struct widths *widths)
+{
+    sirq_lab_table_cell(table, MEASURE, "%s", grid->lines[line].measure);
+    sirq_lab_table_cell(table, UNIT, "%s", grid->lines[line].unit);
+    sirq_lab_table_cell(table, OFFERED, "%s", grid->lines[line].offered);
+    for (uint32_t p = 0; p < n; p++) {
+        const struct cell *at = cell(grid, line, first + p);
+
+        if (at->value[0] != '\0')
+            sirq_lab_table_cell(table, FIRST + p, "%*s%s%s", (int)widths[p].value, at->value,
+                                at->note[0] != '\0' ? " " : "", at->note);
+    }
+}
+
 static void print_block(const struct grid *grid, const struct sirq_sim_row *rows, uint32_t first,
                         uint32_t n, bool rates, FILE *out)
 {
     struct sirq_lab_table table;
+    struct widths widths[BLOCK];
+    char titles[BLOCK][64];
 
     sirq_lab_table_init(&table);
     sirq_lab_table_column(&table, "measure", true, 0);
     sirq_lab_table_column(&table, "unit", true, 0);
     sirq_lab_table_column(&table, "offered/s", false, 0);
     table.column[OFFERED].hidden = !rates;
-    for (uint32_t p = 0; p < n; p++)
-        sirq_lab_table_column(&table, rows[first + p].policy->name, false, 0);
+    for (uint32_t p = 0; p < n; p++) {
+        const char *name = rows[first + p].policy->name;
+
+        widths[p] = widths_of(grid, first + p, name);
+        snprintf(titles[p], sizeof(titles[p]), "%*s", (int)widths[p].value, name);
+        sirq_lab_table_column(&table, titles[p], true, 0);
+    }
     for (uint32_t line = 0; line < grid->n_lines; line++) {
         if (sirq_lab_table_row(&table))
             break;
-        for (uint32_t c = 0; c < FIRST + n; c++) {
-            const char *text = *cell(grid, line, c < FIRST ? c : c + first);
-
-            if (text != NULL)
-                sirq_lab_table_cell(&table, c, "%s", text);
-        }
+        put_line(grid, &table, line, first, n, widths);
     }
     sirq_lab_table_print(&table, out, 0);
     sirq_lab_table_free(&table);
@@ -279,34 +337,37 @@ static void print_notes(const struct sirq_sim_report *report, uint32_t variant, 
     }
 }
 
-static void print_setup(const struct sirq_sim_report *report, uint32_t variant, uint32_t n,
+static void print_title(const char *title, FILE *out)
+{
+    fprintf(out, "\n%s\n", title);
+    for (size_t i = 0; i < strlen(title); i++)
+        fputc('-', out);
+    fputc('\n', out);
+}
+
+/* Returns whether some figure was of nothing that happened. */
+static bool print_setup(const struct sirq_sim_report *report, uint32_t variant, uint32_t n,
                         FILE *out)
 {
     const struct sirq_sim_cells *cells = report->cells;
     const struct sirq_sim_row *rows = &cells->rows[(size_t)variant * cells->n_policies];
     struct grid grid = {.n_policies = cells->n_policies};
-    uint32_t limit = sirq_lab_table_width(out), titles, step;
+    uint32_t limit = sirq_lab_table_width(out), step;
 
     fill(&grid, report, variant, n);
-    titles = width_of(&grid, MEASURE, "measure") + width_of(&grid, UNIT, "unit") +
-             (report->rates ? width_of(&grid, OFFERED, "offered/s") : 0);
-    fprintf(out, "\n%s\n",
-            cells->variants[variant].spec->setups[cells->variants[variant].setup].name);
+    print_title(cells->variants[variant].spec->setups[cells->variants[variant].setup].name, out);
     for (uint32_t p = 0; p < grid.n_policies && grid.n_lines != 0; p += step) {
-        uint32_t used = titles;
-
-        step = fitting(&grid, rows, p, limit, &used);
-        fputc('\n', out);
+        step = fitting(&grid, rows, p, limit, titles_of(&grid, report->rates));
+        if (p != 0)
+            fputc('\n', out);
         print_block(&grid, rows, p, step, report->rates, out);
     }
-    if (grid.nothing)
-        fputs("  none: nothing of it happened\n", out);
     if (grid.failed)
         fputs("  out of memory: the table is not complete\n", out);
     print_notes(report, variant, n, out);
-    for (size_t i = 0; i < (size_t)grid.n_lines * (FIRST + grid.n_policies); i++)
-        free(grid.cells[i]);
     free(grid.cells);
+    free(grid.lines);
+    return grid.nothing;
 }
 
 const struct sirq_spec_figure *sirq_sim_report_published(const struct sirq_sim_report *report,
@@ -321,9 +382,22 @@ const struct sirq_spec_figure *sirq_sim_report_published(const struct sirq_sim_r
                             variant->plan.figures[figure].name);
 }
 
+static void print_legend(const struct sirq_sim_report *report, bool nothing, FILE *out)
+{
+    fputs("\n  +-3%: so far off lies the seed that is farthest from the value\n", out);
+    if (nothing)
+        fputs("  -: nothing of it happened\n", out);
+    if (report->published->n != 0 && !report->rates)
+        fprintf(out,
+                "  published: what others measured, and how far off it the value above is; "
+                "!: more than %.0f%%\n",
+                SIRQ_SCORE_NEAR);
+}
+
 void sirq_sim_report_print(const struct sirq_sim_report *report, FILE *out)
 {
     const struct sirq_sim_cells *cells = report->cells;
+    bool nothing = false;
     uint32_t step;
 
     if (report->partial)
@@ -333,42 +407,12 @@ void sirq_sim_report_print(const struct sirq_sim_report *report, FILE *out)
                 report->limit);
     for (uint32_t v = 0; v < cells->n_variants; v += step) {
         step = same_setup(cells, v);
-        print_setup(report, v, step, out);
+        nothing |= print_setup(report, v, step, out);
     }
+    print_legend(report, nothing, out);
+    if (report->spec->n_claims != 0 && !report->rates)
+        sirq_sim_claims_print(report, out);
     if (report->published->n != 0 && !report->rates)
         sirq_sim_report_score(report, out);
     fflush(out);
-}
-
-void sirq_sim_report_put(FILE *out, const void *arg)
-{
-    const struct sirq_sim_report *report = arg;
-    const struct sirq_sim_cells *cells = report->cells;
-
-    for (uint32_t r = 0; r < cells->n_rows; r++) {
-        const struct sirq_sim_row *row = &cells->rows[r];
-
-        for (uint32_t i = 0; i < row->variant->plan.n_figures; i++) {
-            const struct sirq_sim_figure *figure = &row->variant->plan.figures[i];
-            struct sirq_csv_line line = {
-                .experiment = report->experiment,
-                .setup = row->variant->name,
-                .world = "sim",
-                .policy = row->policy->name,
-                .metric = figure->name,
-                .unit = figure->unit,
-                .spread = true,
-                .published = sirq_sim_report_published(report, row, i),
-                .seed = cells->first_seed,
-            };
-            struct sirq_sim_value v;
-
-            if (!sirq_sim_row_value(row, i, &v))
-                continue;
-            line.value = v.value;
-            line.least = v.least;
-            line.most = v.most;
-            sirq_csv_put(out, &line);
-        }
-    }
 }

@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* What all rows gave, for a person and as a file, beside what was published. */
+/* What all rows gave, for a person and as lines of files, beside what was published. */
 #ifndef SIRQ_LAB_SIM_REPORT_H
 #define SIRQ_LAB_SIM_REPORT_H
 
 #include <stdio.h>
 
 #include "cells.h"
-#include "spec/figures.h"
+#include "line.h"
+
+#define SIRQ_SIM_TEXT 24u /* bytes of a figure as text */
 
 struct sirq_sim_report {
     const char *experiment; /* as in the results */
+    const struct sirq_spec *spec; /* in no setup: its claims */
     const struct sirq_sim_cells *cells;
     const struct sirq_spec_figures *published;
     double limit; /* packets/s that one CPU can carry, where a sweep asked for it; else 0 */
-    bool rates;   /* asked for: nothing was published of those */
+    bool rates;   /* asked for: nothing was published or claimed of those */
     bool partial; /* stopped by a person */
 };
 
@@ -22,14 +25,18 @@ const struct sirq_spec_figure *sirq_sim_report_published(const struct sirq_sim_r
                                                          const struct sirq_sim_row *row,
                                                          uint32_t figure);
 
-/* A number in a few digits: "12.3M", "50.2", "0.013".  buf of 16 bytes; returns it. */
-const char *sirq_sim_report_number(char *buf, double value);
+/* Into buf of SIRQ_SIM_TEXT bytes; returns it.  Three digits of a figure: "12.3M", "0.013"; of a
+ * time, "13.0ms" whatever its unit is. */
+const char *sirq_sim_report_text(char *buf, double value, const char *unit);
 
-/* A table for each setup; then how far off what was published. */
+/* How far off, of percent: "-4.2%", "+50.3%!" beyond SIRQ_SCORE_NEAR, "x16!" of ten times off. */
+const char *sirq_sim_report_error(char *buf, double error);
+
+/* A table for each setup, what the file claims, how far off what was published. */
 void sirq_sim_report_print(const struct sirq_sim_report *report, FILE *out);
 void sirq_sim_report_score(const struct sirq_sim_report *report, FILE *out);
 
-/* Lines of the CSV file; `arg` is a struct sirq_sim_report. */
-void sirq_sim_report_put(FILE *out, const void *arg);
+/* `report` is kept by reference. */
+struct sirq_lines sirq_sim_report_lines(const struct sirq_sim_report *report);
 
 #endif

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "csv.h"
 #include "report.h"
 
 #define MS_PER_S 1000
@@ -236,15 +235,19 @@ int sirq_sim_lab_run(const struct sirq_lab_options *options, struct sirq_error *
     int rc = prepare(&run, err);
 
     if (!rc) {
+        struct sirq_lines lines;
+
         rc = sirq_sim_cells_run(&run.cells, options->jobs, err);
         report.experiment = run.base->name;
+        report.spec = run.base;
+        lines = sirq_sim_report_lines(&report);
         report.limit = run.limit;
         report.rates = options->rates != SIRQ_LAB_RATE_MAX;
         report.partial = rc == -EINTR;
         if (!rc || rc == -EINTR)
             sirq_sim_report_print(&report, stdout);
-        if (!rc && options->csv != NULL)
-            rc = sirq_csv_write(options->csv, sirq_sim_report_put, &report, err);
+        if (!rc)
+            rc = sirq_lab_write(options, &lines, err);
     }
     sirq_sim_cells_free(&run.cells);
     sirq_spec_figures_free(&run.published);
