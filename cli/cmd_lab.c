@@ -152,8 +152,7 @@ static int set_cpu(struct sirq_lab_options *options, const char *text, struct si
     return rc;
 }
 
-static int set_file(const char **file, const char *option, const char *text,
-                    struct sirq_error *err)
+static int set_file(const char **file, const char *option, const char *text, struct sirq_error *err)
 {
     *file = text;
     return sirq_outfile_check(option, text, err);

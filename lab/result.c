@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-
 struct sirq_row *sirq_results_row(struct sirq_results *results)
 {
     struct sirq_row *row;

@@ -113,8 +113,7 @@ static bool is_metric(const struct sirq_spec *spec, const struct sirq_spec_measu
 
     if (mark == NULL)
         return strcmp(measure->name, metric) == 0;
-    if (strncmp(metric, measure->name, before) != 0 || metric[before] < '1' ||
-        metric[before] > '9')
+    if (strncmp(metric, measure->name, before) != 0 || metric[before] < '1' || metric[before] > '9')
         return false;
     number = strtoul(metric + before, &end, 10);
     return strcmp(end, mark + 1) == 0 && number <= threads_of(spec, measure->of);

@@ -9,11 +9,11 @@
 #include <string.h>
 
 #define NONE __builtin_nan("")
+#define WORDS 8 /* letters of the longest word for a relation */
 
 static const char *const words[] = {
-    [SIRQ_SPEC_AT_MOST] = "at most", [SIRQ_SPEC_AT_LEAST] = "at least",
-    [SIRQ_SPEC_ABOUT] = "about",     [SIRQ_SPEC_BELOW] = "below",
-    [SIRQ_SPEC_ABOVE] = "above",
+    [SIRQ_SPEC_AT_MOST] = "at most", [SIRQ_SPEC_AT_LEAST] = "at least", [SIRQ_SPEC_ABOUT] = "about",
+    [SIRQ_SPEC_BELOW] = "below",     [SIRQ_SPEC_ABOVE] = "above",
 };
 
 static double factor_of(const struct sirq_spec_claim *claim)
@@ -76,8 +76,8 @@ static double in_seed(const struct sirq_sim_side *side, uint32_t seed)
 {
     return side->row == NULL
                ? side->value
-               : side->row->values[(size_t)seed * side->row->variant->plan.n_figures +
-                                   side->figure];
+               : side->row
+                     ->values[(size_t)seed * side->row->variant->plan.n_figures + side->figure];
 }
 
 void sirq_sim_claim_judge(const struct sirq_sim_report *report, const struct sirq_spec_claim *claim,
@@ -149,39 +149,62 @@ static void print_value(double value, const char *unit, FILE *out)
                 sirq_sim_unit_ns(unit) != 0 ? "" : " ", sirq_sim_unit_ns(unit) != 0 ? "" : unit);
 }
 
-/* "1 receiver SCHED_OTHER, ksoftirqd: nic_drops 3.85M packets" */
+/* "3.85M packets, nic_drops: 1 receiver SCHED_OTHER, ksoftirqd" */
 static void print_side(const struct sirq_spec *spec, const struct sirq_spec_claim *claim,
                        const struct sirq_spec_cell *cell, const struct sirq_sim_side *side,
                        FILE *out)
 {
-    fprintf(out, "%s, %s: %s ", spec->setups[sirq_spec_cell_setup(spec, claim, cell)].name,
-            sirq_spec_cell_policy(spec, claim, cell)->name, cell->metric);
     print_value(side->value, side->row->variant->plan.figures[side->figure].unit, out);
+    fprintf(out, ", %s: %s, %s\n", cell->metric,
+            spec->setups[sirq_spec_cell_setup(spec, claim, cell)].name,
+            sirq_spec_cell_policy(spec, claim, cell)->name);
 }
 
 static void print_claim(const struct sirq_sim_report *report, const struct sirq_spec_claim *claim,
                         const struct sirq_sim_verdict *v, FILE *out)
 {
-    const char *unit = v->left.row->variant->plan.figures[v->left.figure].unit;
+    static const char *const room[] = {
+        [SIRQ_SPEC_AT_MOST] = "+", [SIRQ_SPEC_AT_LEAST] = "-", [SIRQ_SPEC_ABOUT] = "+-"};
+    bool bound = claim->right == NULL || factor_of(claim) != 1;
 
-    fprintf(out, "  %-9s  %s  (%u of %u seeds)\n", v->holds ? "holds" : "DOES NOT", claim->name,
-            v->good, v->seeds);
-    fputs("               ", out);
+    fprintf(out, "  %-14s  %s (%u of %u seeds)\n", v->holds ? "holds" : "does NOT hold",
+            claim->name, v->good, v->seeds);
+    fprintf(out, "%*s  ", 2 + WORDS, "");
     print_side(report->spec, claim, &claim->left, &v->left, out);
-    fprintf(out, "\n               %s ", words[claim->is]);
-    if (claim->right == NULL || factor_of(claim) != 1)
-        print_value(v->bound, unit, out);
-    if (claim->right != NULL && factor_of(claim) != 1)
+    fprintf(out, "  %*s  ", WORDS, words[claim->is]);
+    if (bound)
+        print_value(v->bound, v->left.row->variant->plan.figures[v->left.figure].unit, out);
+    if (bound && claim->percent != 0)
+        fprintf(out, " %s%u %%", room[claim->is], claim->percent);
+    if (factor_of(claim) != 1)
         fprintf(out, " = %.10g x ", factor_of(claim));
-    if (claim->right != NULL)
-        print_side(report->spec, claim, claim->right, &v->right, out);
-    if (claim->percent != 0)
-        fprintf(out, " %s%u %%",
-                claim->is == SIRQ_SPEC_ABOUT     ? "+-"
-                : claim->is == SIRQ_SPEC_AT_MOST ? "+ "
-                                                 : "- ",
-                claim->percent);
-    fputc('\n', out);
+    if (claim->right == NULL) {
+        if (factor_of(claim) != 1)
+            fprintf(out, "%.10g", *claim->value);
+        fputc('\n', out);
+        return;
+    }
+    if (!bound && claim->percent != 0)
+        fprintf(out, "(%s%u %%) ", room[claim->is], claim->percent);
+    print_side(report->spec, claim, claim->right, &v->right, out);
+}
+
+static void print_not_run(const struct sirq_spec *spec, const struct sirq_sim_verdict *v, FILE *out)
+{
+    const char *last = NULL;
+    uint32_t at = 0;
+
+    for (uint32_t i = 0; i < spec->n_claims; i++) {
+        if (v[i].run)
+            continue;
+        if (last == NULL)
+            at = (uint32_t)fprintf(out, "  not run:");
+        else
+            sirq_sim_report_word(out, &at, last, ",");
+        last = spec->claims[i].name;
+    }
+    if (last != NULL)
+        sirq_sim_report_word(out, &at, last, "\n");
 }
 
 void sirq_sim_claims_print(const struct sirq_sim_report *report, FILE *out)
@@ -205,8 +228,5 @@ void sirq_sim_claims_print(const struct sirq_sim_report *report, FILE *out)
                 print_claim(report, &spec->claims[i], &v[i], out);
         }
     }
-    for (uint32_t i = 0; i < spec->n_claims; i++) {
-        if (!v[i].run)
-            fprintf(out, "  not run    %s\n", spec->claims[i].name);
-    }
+    print_not_run(spec, v, out);
 }

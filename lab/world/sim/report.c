@@ -28,9 +28,9 @@ struct cell {
 struct grid {
     uint32_t n_policies, n_lines;
     struct line {
-        const char *measure, *unit; /* by reference */
+        const char *measure, *unit; /* by reference; no unit: of what was published */
         char offered[SIRQ_SIM_TEXT];
-    } *lines;
+    } * lines;
     struct cell *cells;
     bool nothing; /* some figure was of nothing that happened */
     bool failed;  /* out of memory */
@@ -107,8 +107,7 @@ static void put_range(struct grid *grid, uint32_t policy, const struct sirq_sim_
         seen++;
     }
     if (seen != 0)
-        snprintf(at->value, sizeof(at->value), "%s..%s",
-                 sirq_sim_report_text(buf[0], least, unit),
+        snprintf(at->value, sizeof(at->value), "%s..%s", sirq_sim_report_text(buf[0], least, unit),
                  sirq_sim_report_text(buf[1], most, unit));
 }
 
@@ -125,7 +124,7 @@ static bool any_published(const struct sirq_sim_report *report, const struct sir
 static void add_published(struct grid *grid, const struct sirq_sim_report *report,
                           const struct sirq_sim_row *rows, uint32_t figure)
 {
-    if (!any_published(report, rows, figure) || !add_line(grid, "  published", ""))
+    if (!any_published(report, rows, figure) || !add_line(grid, "  published", NULL))
         return;
     for (uint32_t p = 0; p < grid->n_policies; p++) {
         const struct sirq_spec_figure *f = sirq_sim_report_published(report, &rows[p], figure);
@@ -235,6 +234,11 @@ static uint32_t longer(uint32_t width, const char *text)
     return strlen(text) > width ? (uint32_t)strlen(text) : width;
 }
 
+static const char *unit_of(const struct grid *grid, uint32_t line)
+{
+    return grid->lines[line].unit != NULL ? grid->lines[line].unit : "";
+}
+
 static struct widths widths_of(const struct grid *grid, uint32_t policy, const char *title)
 {
     struct widths widths = {(uint32_t)strlen(title), 0};
@@ -252,7 +256,7 @@ static uint32_t titles_of(const struct grid *grid, bool rates)
 
     for (uint32_t line = 0; line < grid->n_lines; line++) {
         measure = longer(measure, grid->lines[line].measure);
-        unit = longer(unit, grid->lines[line].unit);
+        unit = longer(unit, unit_of(grid, line));
     }
     return measure + GAP + unit + GAP + offered;
 }
@@ -278,7 +282,7 @@ static void put_line(const struct grid *grid, struct sirq_lab_table *table, uint
                      uint32_t first, uint32_t n, const struct widths *widths)
 {
     sirq_lab_table_cell(table, MEASURE, "%s", grid->lines[line].measure);
-    sirq_lab_table_cell(table, UNIT, "%s", grid->lines[line].unit);
+    sirq_lab_table_cell(table, UNIT, "%s", unit_of(grid, line));
     sirq_lab_table_cell(table, OFFERED, "%s", grid->lines[line].offered);
     for (uint32_t p = 0; p < n; p++) {
         const struct cell *at = cell(grid, line, first + p);
@@ -287,6 +291,16 @@ static void put_line(const struct grid *grid, struct sirq_lab_table *table, uint
             sirq_lab_table_cell(table, FIRST + p, "%*s%s%s", (int)widths[p].value, at->value,
                                 at->note[0] != '\0' ? " " : "", at->note);
     }
+}
+
+/* What was published may be of policies in another block. */
+static bool is_empty(const struct grid *grid, uint32_t line, uint32_t first, uint32_t n)
+{
+    for (uint32_t p = first; p < first + n; p++) {
+        if (cell(grid, line, p)->value[0] != '\0')
+            return false;
+    }
+    return grid->lines[line].unit == NULL;
 }
 
 static void print_block(const struct grid *grid, const struct sirq_sim_row *rows, uint32_t first,
@@ -309,6 +323,8 @@ static void print_block(const struct grid *grid, const struct sirq_sim_row *rows
         sirq_lab_table_column(&table, titles[p], true, 0);
     }
     for (uint32_t line = 0; line < grid->n_lines; line++) {
+        if (is_empty(grid, line, first, n))
+            continue;
         if (sirq_lab_table_row(&table))
             break;
         put_line(grid, &table, line, first, n, widths);
@@ -388,9 +404,7 @@ static void print_legend(const struct sirq_sim_report *report, bool nothing, FIL
     if (nothing)
         fputs("  -: nothing of it happened\n", out);
     if (report->published->n != 0 && !report->rates)
-        fprintf(out,
-                "  published: what others measured, and how far off it the value above is; "
-                "!: more than %.0f%%\n",
+        fprintf(out, "  published: by others, and how far off it we are; !: more than %.0f %%\n",
                 SIRQ_SCORE_NEAR);
 }
 

@@ -11,7 +11,7 @@
 #define SIRQ_SIM_TEXT 24u /* bytes of a figure as text */
 
 struct sirq_sim_report {
-    const char *experiment; /* as in the results */
+    const char *experiment;       /* as in the results */
     const struct sirq_spec *spec; /* in no setup: its claims */
     const struct sirq_sim_cells *cells;
     const struct sirq_spec_figures *published;
@@ -31,6 +31,9 @@ const char *sirq_sim_report_text(char *buf, double value, const char *unit);
 
 /* How far off, of percent: "-4.2%", "+50.3%!" beyond SIRQ_SCORE_NEAR, "x16!" of ten times off. */
 const char *sirq_sim_report_error(char *buf, double error);
+
+/* The next word of a list that goes on below where a line is full; `at`: the line's length. */
+void sirq_sim_report_word(FILE *out, uint32_t *at, const char *word, const char *end);
 
 /* A table for each setup, what the file claims, how far off what was published. */
 void sirq_sim_report_print(const struct sirq_sim_report *report, FILE *out);

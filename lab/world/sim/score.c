@@ -33,9 +33,11 @@ static void print_missing(const struct sirq_sim_report *report, const bool *seen
 {
     const struct sirq_spec_figures *published = report->published;
     const struct sirq_spec_figure *last = NULL;
+    uint32_t at = 0;
 
     for (unsigned i = 0; i < published->n; i++) {
         const struct sirq_spec_figure *f = &published->row[i];
+        bool claim = f->role == SIRQ_SPEC_CLAIM || strcmp(f->unit, "claim") == 0;
 
         if (seen[i] || is_claim(report, f))
             continue;
@@ -43,11 +45,10 @@ static void print_missing(const struct sirq_sim_report *report, const bool *seen
             fputs("  not measured:", out);
         if (last == NULL || strcmp(last->setup, f->setup) != 0 ||
             strcmp(last->policy, f->policy) != 0)
-            fprintf(out, "\n    %s, %s: %s", f->setup, f->policy, f->metric);
+            at = (uint32_t)fprintf(out, "\n    %s, %s:", f->setup, f->policy) - 1;
         else
-            fprintf(out, ", %s", f->metric);
-        if (f->role == SIRQ_SPEC_CLAIM || strcmp(f->unit, "claim") == 0)
-            fputs(" (a claim)", out);
+            fputc(',', out);
+        sirq_sim_report_word(out, &at, f->metric, claim ? " (a claim)" : "");
         last = f;
     }
     if (last != NULL)

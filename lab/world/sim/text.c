@@ -7,6 +7,9 @@
 #include "score.h"
 #include "table.h"
 
+#define WRAP 80u
+#define INDENT 6u
+
 static const char *number(char *buf, double value)
 {
     double size = value < 0 ? -value : value;
@@ -14,10 +17,10 @@ static const char *number(char *buf, double value)
     if (size >= 999.5)
         return sirq_lab_table_si(buf, value);
     snprintf(buf, 16, "%.*f",
-             size == 0 || size >= 99.95 ? 0
-             : size >= 9.995            ? 1
-             : size >= 0.9995           ? 2
-                                        : 3,
+             size >= 99.95 || size == (unsigned)size ? 0
+             : size >= 9.995                         ? 1
+             : size >= 0.9995                        ? 2
+                                                     : 3,
              value);
     return buf;
 }
@@ -49,4 +52,19 @@ const char *sirq_sim_report_error(char *buf, double error)
     else
         snprintf(buf, SIRQ_SIM_TEXT, "%+.*f%%%s", error >= 99.95 ? 0 : 1, error, mark);
     return buf;
+}
+
+void sirq_sim_report_word(FILE *out, uint32_t *at, const char *word, const char *end)
+{
+    uint32_t len = (uint32_t)(strlen(word) + strlen(end));
+
+    if (*at + 1 + len > WRAP && *at > INDENT) {
+        fprintf(out, "\n%*s", (int)INDENT, "");
+        *at = INDENT;
+    } else {
+        fputc(' ', out);
+        *at += 1;
+    }
+    fprintf(out, "%s%s", word, end);
+    *at += len;
 }
