@@ -134,7 +134,7 @@ const char *sirq_spec_suggest(char *buf, size_t size, const char *key, const cha
 {
     unsigned best = NEAR + 1;
     const char *near = NULL;
-    char all[140];
+    char all[150];
 
     for (unsigned i = 0; i < n; i++) {
         if (names[i] == NULL)

@@ -17,6 +17,7 @@
 #include "dist.h"
 #include "experiment.h"
 #include "hist.h"
+#include "outfile.h"
 #include "parse.h"
 #include "table.h"
 
@@ -280,6 +281,7 @@ static void close_shipped(struct shipped *shipped)
 /* The whole file that results make. */
 static void write_and_read(const struct sirq_results *results, char *text, size_t size)
 {
+    const struct sirq_lines lines = sirq_results_lines(results);
     char path[] = "/tmp/sirq-csv-XXXXXX";
     struct sirq_error err;
     int fd = mkstemp(path);
@@ -288,7 +290,7 @@ static void write_and_read(const struct sirq_results *results, char *text, size_
 
     assert_true(fd >= 0);
     close(fd);
-    assert_int_equal(sirq_csv_write(path, sirq_results_put, results, &err), 0);
+    assert_int_equal(sirq_csv_write(path, &lines, &err), 0);
     file = fopen(path, "r");
     assert_non_null(file);
     len = fread(text, 1, size - 1, file);
@@ -346,10 +348,10 @@ static void published_error_is_relative_or_infinite(void **state)
     const struct sirq_spec_figure some = {.value = 50}, zero = {.value = 0};
 
     (void)state;
-    assert_true(sirq_csv_error(&some, 60) > 19.999 && sirq_csv_error(&some, 60) < 20.001);
-    assert_true(sirq_csv_error(&some, 50) == 0);
-    assert_true(sirq_csv_error(&zero, 0) == 0);
-    assert_true(sirq_csv_error(&zero, 1) > 1e300);
+    assert_true(sirq_line_error(&some, 60) > 19.999 && sirq_line_error(&some, 60) < 20.001);
+    assert_true(sirq_line_error(&some, 50) == 0);
+    assert_true(sirq_line_error(&zero, 0) == 0);
+    assert_true(sirq_line_error(&zero, 1) > 1e300);
 }
 
 static void dist_of_few_values_is_exact(void **state)
@@ -377,10 +379,10 @@ static void csv_path_that_cannot_be_written_is_refused(void **state)
     struct sirq_error err;
 
     (void)state;
-    assert_int_equal(sirq_csv_check("/nonexistent/x.csv", &err), -EINVAL);
+    assert_int_equal(sirq_outfile_check("--csv", "/nonexistent/x.csv", &err), -EINVAL);
     assert_non_null(strstr(err.text, "/nonexistent/x.csv"));
-    assert_int_equal(sirq_csv_check("/tmp", &err), -EINVAL);
-    assert_int_equal(sirq_csv_check("", &err), -EINVAL);
+    assert_int_equal(sirq_outfile_check("--csv", "/tmp", &err), -EINVAL);
+    assert_int_equal(sirq_outfile_check("--csv", "", &err), -EINVAL);
 }
 
 int main(void)

@@ -74,7 +74,8 @@ static void key_wrong_is_refused_with_what_there_is(void **state)
          "threads[1].rr_client.rtt_us: no such key; its unit is another: give rtt_ns"},
         {"run:", "runs:", 25,
          "runs: no such key; did you mean run? there are: name, summary, published, unpatched, "
-         "machine, costs_ns, net, nics, disks, threads, traffic, setups, policies, run, measure"},
+         "machine, costs_ns, net, nics, disks, threads, traffic, setups, policies, run, measure, "
+         "claims"},
         {"hz: 1000", "hz: 1000, hz: 100", 2, "machine.hz: given twice; leave one out"},
         {"hz: 1000", "? [hz] : 1000", 2, "machine: a key is a word, not a list or a mapping"},
         {"disk: sda", "<<: {disk: sda}", 15,
@@ -360,7 +361,7 @@ static void text_endless_is_refused(void **state)
     text_refused(text, len - len % 5,
                  "t.yaml:1: a: no such key; there are: name, summary, published, unpatched, "
                  "machine, costs_ns, net, nics, disks, threads, traffic, setups, policies, run, "
-                 "measure");
+                 "measure, claims");
     memcpy(text, "policies: [", 11);
     for (size_t i = 11; i < len - 1; i++)
         text[i] = "a,"[(i - 11) % 2];

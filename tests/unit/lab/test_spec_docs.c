@@ -42,6 +42,8 @@ static const struct {
     {"run", sirq_spec_run_fields},
     {"unpatched", sirq_spec_unpatched_fields},
     {"measure", sirq_spec_measure_fields},
+    {"claims", sirq_spec_claim_fields},
+    {"left, right", sirq_spec_cell_fields},
 };
 
 /* The text of a section up to the next heading, to be freed. */
@@ -79,7 +81,8 @@ static void check_field(const char *text, const char *heading, const cyaml_schem
                         const cyaml_schema_field_t *field)
 {
     const struct sirq_spec_rule *rule = sirq_spec_rule(fields, field->key);
-    bool number = field->value.type == CYAML_UINT || field->value.type == CYAML_INT;
+    bool number = field->value.type == CYAML_UINT || field->value.type == CYAML_INT ||
+                  field->value.type == CYAML_FLOAT;
     char mark[64], is[160], range[64];
     const char *row;
 
