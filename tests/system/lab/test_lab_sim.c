@@ -42,10 +42,24 @@ static const char mine[] =
 static const char published[] = "source,experiment,setup,policy,metric,unit,value,role,scored\n"
                                 "me,mine,light,old,rx_rate,packets/s,2000,baseline,yes\n"
                                 "me,mine,light,ksoftirqd,rx_rate,packets/s,1000,predict,yes\n"
-                                "me,mine,light,ksoftirqd,nothing,packets/s,1,predict,yes\n";
+                                "me,mine,light,ksoftirqd,nothing,packets/s,1,predict,yes\n"
+                                "me,mine,any load,old,carries_what_it_should,claim,1,predict,yes\n";
+
+/* Of the heavy load, which is 1000 times the light one, a CPU cannot carry all. */
+static const char claims[] =
+    "claims:\n"
+    "  - {name: carries_what_it_should, setup: any load, policy: old,\n"
+    "     left: {setup: heavy, metric: rx_rate}, is: about, percent: 10,\n"
+    "     right: {setup: light, metric: rx_rate}, times: 1000}\n"
+    "  - {name: carries_the_light_one, setup: light, policy: ksoftirqd, left: {metric: rx_rate},\n"
+    "     is: about, value: 2000, percent: 25}\n"
+    "  - {name: not_among_them, setup: light, policy: looped, left: {metric: rx_rate}, is: above,\n"
+    "     value: 1}\n"
+    "  - {name: better_for_the_other, setup: heavy, policy: ksoftirqd, left: {metric: calc_cpu},\n"
+    "     is: above, right: {policy: looped, metric: calc_cpu}}\n";
 
 struct files {
-    char dir[64], yaml[96], csv[96], out[96];
+    char dir[64], yaml[96], csv[96], out[96], json[96];
 };
 
 static void write_file(const char *path, const char *text)
@@ -64,6 +78,7 @@ static void make_files(struct files *files)
     snprintf(files->yaml, sizeof(files->yaml), "%s/mine.yaml", files->dir);
     snprintf(files->csv, sizeof(files->csv), "%s/mine.csv", files->dir);
     snprintf(files->out, sizeof(files->out), "%s/out.csv", files->dir);
+    snprintf(files->json, sizeof(files->json), "%s/out.json", files->dir);
     write_file(files->yaml, mine);
     write_file(files->csv, published);
 }
@@ -73,6 +88,7 @@ static void remove_files(const struct files *files)
     unlink(files->yaml);
     unlink(files->csv);
     unlink(files->out);
+    unlink(files->json);
     assert_int_equal(rmdir(files->dir), 0); /* nothing else is left there */
 }
 
@@ -117,6 +133,96 @@ static void own_file_runs_and_is_compared_with_own_figures(void **state)
     expect_text(csv, "experiment,setup,world,policy,metric,unit,value,least,most,published,role,");
     expect_text(csv, "mine,light,sim,time2ms,rx_rate,packets/s,");
     expect_text(csv, ",2000,baseline,");
+    remove_files(&files);
+}
+
+static void add_claims(const struct files *files)
+{
+    FILE *file = fopen(files->yaml, "a");
+
+    assert_non_null(file);
+    assert_true(fputs(claims, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void claims_hold_or_do_not_or_were_not_run(void **state)
+{
+    static struct cli_run run;
+    static char csv[8192];
+    struct files files;
+    char args[300];
+
+    (void)state;
+    make_files(&files);
+    add_claims(&files);
+    snprintf(args, sizeof(args), "lab %s --csv %s", files.yaml, files.out);
+    cli_start(&run, args);
+    cli_finish(&run);
+    cli_expect_exit(&run, 0);
+    expect_text(run.text[0], "claims: 1 of 2 hold, 2 not run\n"
+                             "  does NOT hold   carries_what_it_should (0 of 3 seeds)\n");
+    expect_text(run.text[0], "packets/s, rx_rate: heavy, time2ms\n");
+    expect_text(run.text[0], "packets/s +-10 % = 1000 x ");
+    expect_text(run.text[0], "  holds           carries_the_light_one (");
+    expect_text(run.text[0], "about  2.00k packets/s +-25 %\n");
+    expect_text(run.text[0], "not run: not_among_them, better_for_the_other\n");
+    assert_null(strstr(run.text[0], "any load, old")); /* judged, so it is not missing */
+    read_all(files.out, csv, sizeof(csv));
+    expect_text(csv, "mine,any load,sim,old,carries_what_it_should,claim,0,0,0,1,predict,-100,1\n");
+    expect_text(csv, "mine,light,sim,ksoftirqd,carries_the_light_one,claim,1,");
+    expect_text(csv, ",1,claim,0,1\n"); /* of the file alone */
+    assert_null(strstr(csv, "not_among_them"));
+    snprintf(args, sizeof(args), "lab %s --setup light --policy looped,ksoftirqd", files.yaml);
+    cli_start(&run, args);
+    cli_finish(&run);
+    expect_text(run.text[0], "claims: 2 of 2 hold, 2 not run\n");
+    snprintf(args, sizeof(args), "lab %s --rate 1k", files.yaml);
+    cli_start(&run, args);
+    cli_finish(&run);
+    assert_null(strstr(run.text[0], "claims:"));
+    remove_files(&files);
+}
+
+/* Line by line the same as the CSV file, and a summary that follows from them. */
+static const char same_as_csv[] =
+    "import csv, json, statistics, sys\n"
+    "lines = list(csv.DictReader(open(sys.argv[1])))\n"
+    "data = json.load(open(sys.argv[2]))\n"
+    "def same(a, b):\n"
+    "    return (a == '' or a == 'inf') if b is None else a == b if isinstance(b, str) else \\\n"
+    "        abs(float(a) - b) <= 1e-3 * abs(b)\n"
+    "assert len(lines) == len(data['figures']) > 10\n"
+    "for a, b in zip(lines, data['figures']):\n"
+    "    assert list(a) == list(b) and all(same(a[k], b[k]) for k in a), (a, b)\n"
+    "claims = [a for a in lines if a['unit'] == 'claim']\n"
+    "errors = [abs(float(a['error'])) / 100 for a in lines\n"
+    "          if a['role'] == 'predict' and a['unit'] != 'claim']\n"
+    "s = data['summary']\n"
+    "assert s['scored'] == len(errors) == 1 and s['within_15'] == sum(e <= .15 for e in errors)\n"
+    "assert s['orderings_total'] == len(claims) == 2\n"
+    "assert s['orderings_right'] == sum(a['value'] == '1' for a in claims) == 1\n"
+    "assert abs(s['median_rel_error'] - statistics.median(errors)) < 1e-3\n"
+    "assert s['not_measured'] == 1 and s['worst']['metric'] == 'rx_rate'\n"
+    "assert {k: s[k] for k in s if k != 'experiments'} == s['experiments']['mine']\n";
+
+static void json_parses_and_agrees_with_the_csv(void **state)
+{
+    static struct cli_run run;
+    struct files files;
+    char args[400], script[96];
+
+    (void)state;
+    make_files(&files);
+    add_claims(&files);
+    snprintf(script, sizeof(script), "%s/same.py", files.dir);
+    write_file(script, same_as_csv);
+    snprintf(args, sizeof(args), "lab %s --csv %s --json %s", files.yaml, files.out, files.json);
+    cli_start(&run, args);
+    cli_finish(&run);
+    cli_expect_exit(&run, 0);
+    snprintf(args, sizeof(args), "python3 %s %s %s", script, files.out, files.json);
+    assert_int_equal(system(args), 0);
+    unlink(script);
     remove_files(&files);
 }
 
@@ -195,6 +301,8 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(own_file_runs_and_is_compared_with_own_figures),
+        cmocka_unit_test(claims_hold_or_do_not_or_were_not_run),
+        cmocka_unit_test(json_parses_and_agrees_with_the_csv),
         cmocka_unit_test(output_is_the_same_whatever_the_jobs),
         cmocka_unit_test(rates_and_settings_make_other_rows),
         cmocka_unit_test(interrupted_run_prints_complete_rows_and_writes_nothing),

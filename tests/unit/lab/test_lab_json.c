@@ -15,15 +15,35 @@
 #include "score.h"
 
 static struct sirq_spec_figure rows[] = {
-    {.metric = "a", .setup = "s", .policy = "p", .value = 100, .role = SIRQ_SPEC_PREDICT,
+    {.metric = "a",
+     .setup = "s",
+     .policy = "p",
+     .value = 100,
+     .role = SIRQ_SPEC_PREDICT,
      .scored = true},
-    {.metric = "b", .setup = "s", .policy = "p", .value = 100, .role = SIRQ_SPEC_PREDICT,
+    {.metric = "b",
+     .setup = "s",
+     .policy = "p",
+     .value = 100,
+     .role = SIRQ_SPEC_PREDICT,
      .scored = true},
-    {.metric = "c", .setup = "s", .policy = "p", .value = 1, .role = SIRQ_SPEC_PREDICT,
+    {.metric = "c",
+     .setup = "s",
+     .policy = "p",
+     .value = 1,
+     .role = SIRQ_SPEC_PREDICT,
      .scored = true},
-    {.metric = "d", .setup = "s", .policy = "p", .value = 100, .role = SIRQ_SPEC_BASELINE,
+    {.metric = "d",
+     .setup = "s",
+     .policy = "p",
+     .value = 100,
+     .role = SIRQ_SPEC_BASELINE,
      .scored = true},
-    {.metric = "e", .setup = "s", .policy = "p", .value = 0, .role = SIRQ_SPEC_PREDICT,
+    {.metric = "e",
+     .setup = "s",
+     .policy = "p",
+     .value = 0,
+     .role = SIRQ_SPEC_PREDICT,
      .scored = true},
     {.metric = "f", .setup = "s", .policy = "p", .value = 5, .role = SIRQ_SPEC_PREDICT},
 };
@@ -38,17 +58,22 @@ static void each(const void *of, void (*fn)(void *arg, const struct sirq_line *l
         const struct sirq_spec_figure *published;
         bool claim;
     } lines[] = {
-        {90, &rows[0], false}, {130, &rows[1], false}, {1, &rows[2], true},
-        {50, &rows[3], false}, {7, &rows[4], false},   {0, &own, true},
-        {3, NULL, false},
+        {90, &rows[0], false}, {130, &rows[1], false}, {1, &rows[2], true}, {50, &rows[3], false},
+        {7, &rows[4], false},  {0, &own, true},        {3, NULL, false},
     };
 
     (void)of;
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
-        const struct sirq_line line = {
-            .experiment = "e", .setup = odd, .world = "sim", .policy = "p", .metric = "m",
-            .unit = "u", .value = lines[i].value, .claim = lines[i].claim,
-            .published = lines[i].published, .seed = 4};
+        const struct sirq_line line = {.experiment = "e",
+                                       .setup = odd,
+                                       .world = "sim",
+                                       .policy = "p",
+                                       .metric = "m",
+                                       .unit = "u",
+                                       .value = lines[i].value,
+                                       .claim = lines[i].claim,
+                                       .published = lines[i].published,
+                                       .seed = 4};
 
         fn(arg, &line);
     }
@@ -127,9 +152,11 @@ static void json_text_of_any_bytes_is_escaped(void **state)
     static const char *const cases[][2] = {
         {"a\"b\\c\n", "\"a\\\"b\\\\c\\u000a\""},
         {"\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80", "\"\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80\""},
-        {"\xff" "a\xc3", "\"\\ufffda\\ufffd\""},
-        {"\xc0\x80", "\"\\ufffd\\ufffd\""},             /* longer than it has to be */
-        {"\xed\xa0\x80", "\"\\ufffd\\ufffd\\ufffd\""},  /* half a pair */
+        {"\xff"
+         "a\xc3",
+         "\"\\ufffda\\ufffd\""},
+        {"\xc0\x80", "\"\\ufffd\\ufffd\""},            /* longer than it has to be */
+        {"\xed\xa0\x80", "\"\\ufffd\\ufffd\\ufffd\""}, /* half a pair */
     };
     static char text[8192];
 

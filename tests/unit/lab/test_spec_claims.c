@@ -70,8 +70,7 @@ static void claim_wrong_is_refused_with_its_line(void **state)
         {CLAIM "left: {setup: more, policy: linux, metric: rate}, is: above, value: 1}",
          "left.policy: 'linux': no such policy; there are: inline, restart10, time2ms, resched, "
          "looped, ksoftirqd, rtdefer, threaded"},
-        {CLAIM "left: {setup: more}, is: above, value: 1}",
-         "left.metric: is missing; give it"},
+        {CLAIM "left: {setup: more}, is: above, value: 1}", "left.metric: is missing; give it"},
         {CLAIM "left: {setup: more, metric: rtae}, is: above, value: 1}",
          "left.metric: 'rtae' is not measured; did you mean rate? there are: rate, late, "
          "rx%_rate; in setup 'more'"},
