@@ -3,6 +3,7 @@
 #include "experiment.h"
 
 #include <errno.h>
+#include <sys/stat.h>
 
 #include "csv.h"
 #include "json.h"
@@ -55,12 +56,27 @@ static int run_live(const struct sirq_lab_options *options, struct sirq_error *e
     return rc;
 }
 
+/* May results be written there?  Not over the experiment itself. */
+static int check_outfile(const struct sirq_lab_options *options, const char *option,
+                         const char *path, struct sirq_error *err)
+{
+    struct stat in, out;
+
+    if (!path)
+        return 0;
+    if (!stat(options->target, &in) && !stat(path, &out) && in.st_dev == out.st_dev &&
+        in.st_ino == out.st_ino)
+        return sirq_fail(err, EINVAL, "%s %s: is the experiment itself; name another file", option,
+                         path);
+    return sirq_outfile_check(option, path, err);
+}
+
 int sirq_lab_run(const struct sirq_lab_options *options, struct sirq_error *err)
 {
-    int rc = options->csv ? sirq_outfile_check("--csv", options->csv, err) : 0;
+    int rc = check_outfile(options, "--csv", options->csv, err);
 
-    if (!rc && options->json)
-        rc = sirq_outfile_check("--json", options->json, err);
+    if (!rc)
+        rc = check_outfile(options, "--json", options->json, err);
     if (rc)
         return rc;
     sirq_lab_signals_take();

@@ -18,6 +18,8 @@
 typedef struct sirq_spec_check check_t;
 
 #define wrong sirq_spec_wrong
+#define NS_PER_S UINT64_C(1000000000)
+#define SMT_PERMILLE 1600u /* as the simulator's default */
 
 /* ---- names ---------------------------------------------------------------------------------------- */
 
@@ -151,9 +153,18 @@ static int check_sched(const check_t *check, const char *path, const struct sirq
 static int check_machine(const check_t *check)
 {
     const struct sirq_spec_machine *machine = &check->spec->machine;
+    const struct sirq_spec_costs *costs = &check->spec->costs_ns;
+    uint64_t permille = machine->smt_permille != 0 ? machine->smt_permille : SMT_PERMILLE;
+    uint64_t tick_ns =
+        ((uint64_t)costs->IRQ + costs->TICK) * (machine->smt == 2 ? permille : 1000) / 1000;
 
     if (machine->smt == 2 && machine->cpus % 2 != 0)
         return wrong(check, "machine.smt", "2: give an even number of cpus, not %u", machine->cpus);
+    if (tick_ns >= NS_PER_S / machine->hz)
+        return wrong(check, "machine.hz",
+                     "%u: a tick takes %llu ns (costs_ns.irq and tick), as long as until the next; "
+                     "give less",
+                     machine->hz, (unsigned long long)tick_ns);
     return machine->ksoftirqd != NULL ? check_sched(check, "machine.ksoftirqd", machine->ksoftirqd)
                                       : 0;
 }

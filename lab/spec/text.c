@@ -3,9 +3,12 @@
 #include "internal.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "files.h"
 
@@ -47,13 +50,37 @@ static int read_all(FILE *file, const char *path, char **text, size_t *len, stru
     return sirq_fail(err, ENOMEM, "out of memory");
 }
 
+/* A pipe that nobody writes to would be waited for, and a device never ends. */
+static FILE *open_regular(const char *path, struct sirq_error *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    FILE *file = NULL;
+    struct stat st;
+
+    if (fd >= 0 && fstat(fd, &st) == 0) {
+        if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
+            file = fdopen(fd, "r"); /* reading says what is wrong with a directory */
+        else
+            errno = ESPIPE;
+    }
+    if (file != NULL)
+        return file;
+    if (errno == ESPIPE)
+        sirq_fail(err, EINVAL, "%.120s: is not a regular file; give one", path);
+    else
+        sirq_fail(err, EINVAL, "%.120s: cannot be read: %s", path, strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    return NULL;
+}
+
 int sirq_spec_slurp(const char *path, char **text, size_t *len, struct sirq_error *err)
 {
-    FILE *file = fopen(path, "re");
+    FILE *file = open_regular(path, err);
     int rc;
 
     if (file == NULL)
-        return sirq_fail(err, EINVAL, "%.120s: cannot be read: %s", path, strerror(errno));
+        return -EINVAL;
     rc = read_all(file, path, text, len, err);
     fclose(file);
     if (rc != 0)

@@ -275,6 +275,25 @@ static void rates_and_settings_make_other_rows(void **state)
     remove_files(&files);
 }
 
+static void results_over_the_experiment_itself_are_refused(void **state)
+{
+    static struct cli_run run;
+    static char yaml[4096];
+    struct files files;
+    char args[300];
+
+    (void)state;
+    make_files(&files);
+    snprintf(args, sizeof(args), "lab %s --csv %s", files.yaml, files.yaml);
+    cli_start(&run, args);
+    cli_finish(&run);
+    cli_expect_exit(&run, 2);
+    expect_text(run.text[1], ": is the experiment itself; name another file\n");
+    read_all(files.yaml, yaml, sizeof(yaml));
+    assert_string_equal(yaml, mine);
+    remove_files(&files);
+}
+
 static void interrupted_run_prints_complete_rows_and_writes_nothing(void **state)
 {
     static struct cli_run run;
@@ -305,6 +324,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(json_parses_and_agrees_with_the_csv),
         cmocka_unit_test(output_is_the_same_whatever_the_jobs),
         cmocka_unit_test(rates_and_settings_make_other_rows),
+        cmocka_unit_test(results_over_the_experiment_itself_are_refused),
         cmocka_unit_test(interrupted_run_prints_complete_rows_and_writes_nothing),
     };
 

@@ -130,6 +130,9 @@ static void number_out_of_range_is_refused(void **state)
         {"cpus: 4", "cpus: -1", 2, "machine.cpus: -1: give 1 to 1024"},
         {"cpus: 4", "cpus: 99999999999999999999999", 2,
          "machine.cpus: 99999999999999999999999: give 1 to 1024"},
+        {"  tick: 500\n", "  tick: 1000000\n", 2,
+         "machine.hz: 1000: a tick takes 1000500 ns (costs_ns.irq and tick), as long as until the "
+         "next; give less"},
         {"costs_ns:\n  pass: 500", "costs_ns:\n  pass: -5", 4 - COSTS_N,
          "costs_ns.pass: -5: give 1 to 1000000000"},
         {"costs_ns:\n  pass: 500", "costs_ns:\n  pass: 0", 4 - COSTS_N,
@@ -399,7 +402,12 @@ static void file_that_cannot_be_read_is_refused(void **state)
     (void)state;
     read_refused("/nonexistent.yaml",
                  "/nonexistent.yaml: cannot be read: No such file or directory");
-    read_refused("/dev/zero", "/dev/zero: larger than 1 MiB; is it an experiment?");
+    snprintf(path, sizeof(path), "/tmp/softirq-fifo-%d", getpid());
+    snprintf(line, sizeof(line), "%s: is not a regular file; give one", path);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    read_refused(path, line);
+    unlink(path);
+    read_refused("/dev/zero", "/dev/zero: is not a regular file; give one");
     read_refused("udp-flod", "udp-flod: no such experiment; did you mean udp-flood? there are: "
                              "softirq-latency, tcp-rr, udp-flood; a file has a / or . in its name");
     assert_non_null(mkdtemp(dir));
