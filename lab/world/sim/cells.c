@@ -90,6 +90,7 @@ static int keep(struct sirq_sim_row *row, uint32_t seed, const struct sirq_sim_o
     row->complete[seed] = true;
     row->done++;
     row->stalled += out->stalled;
+    row->cut += out->cut;
     return 0;
 }
 

@@ -21,8 +21,9 @@ struct sirq_sim_variant {
 struct sirq_sim_row {
     const struct sirq_sim_variant *variant;
     const struct sirq_policy *policy;
-    uint32_t done, stalled;  /* seeds that are complete; of them, whose policy was taken away */
-    bool *complete;          /* by seed */
+    uint32_t done, stalled;  /* seeds that gave figures; of them, whose policy was taken away */
+    uint32_t cut;            /* and that were stopped in the middle */
+    bool *complete;          /* by seed: it gave figures */
     double *values;          /* by seed, then figure of the plan */
     struct sirq_dist *dists; /* of the plan, of all complete seeds; null while there are none */
 };

@@ -391,23 +391,26 @@ static int prepare(struct world *world, struct sirq_error *err)
 static int measure(struct world *world, struct sirq_sim_outcome *out, struct sirq_error *err)
 {
     const struct sirq_sim_plan *plan = world->job->plan;
+    uint64_t begin_ns;
     int rc = sirq_sim_pass_time(world->rig.sim, world->job->spec->run.warmup_ms * NS_PER_MS,
                                 world->job->stop);
 
     if (rc)
         return rc;
+    begin_ns = sirq_sim_now_ns(world->rig.sim);
     take(world, &world->before);
     world->rig.measuring = true;
-    rc = sirq_sim_pass_time(world->rig.sim, world->ns, world->job->stop);
+    out->cut = sirq_sim_pass_time(world->rig.sim, world->ns, world->job->stop) == -EINTR;
     world->rig.measuring = false;
     sirq_sim_rig_trace_end(&world->rig);
-    if (rc)
-        return rc;
+    world->ns = sirq_sim_now_ns(world->rig.sim) - begin_ns;
+    if (world->ns == 0)
+        return -EINTR;
     take(world, &world->after);
     for (uint32_t i = 0; i < plan->n_figures; i++)
         out->values[i] = value_of(world, &plan->figures[i], out);
     out->stalled = world->rig.stalled;
-    return sirq_sim_rig_settle(&world->rig, err);
+    return out->cut ? 0 : sirq_sim_rig_settle(&world->rig, err);
 }
 
 int sirq_sim_job_run(const struct sirq_sim_job *job, struct sirq_sim_outcome *out,

@@ -19,9 +19,10 @@ struct sirq_sim_outcome {
     double *values; /* NAN: there is no such figure, nothing was seen */
     struct sirq_dist *dists;
     bool stalled; /* the watchdog had to take the policy away */
+    bool cut;     /* stopped while it was measured: the figures are of what there was */
 };
 
-/* 0, -EINTR (stopped) or -errno with err filled; nothing is left behind. */
+/* 0, -EINTR (stopped before anything was measured) or -errno with err filled; nothing is left behind. */
 int sirq_sim_job_run(const struct sirq_sim_job *job, struct sirq_sim_outcome *out,
                      struct sirq_error *err);
 

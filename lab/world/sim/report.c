@@ -342,9 +342,9 @@ static void print_notes(const struct sirq_sim_report *report, uint32_t variant, 
         const struct sirq_sim_row *row = &cells->rows[i];
         uint32_t seeds = row->variant->spec->run.seeds;
 
-        if (row->done < seeds)
-            fprintf(out, "  %s, %s: %u of %u seeds\n", row->policy->name, row->variant->name,
-                    row->done, seeds);
+        if (row->done < seeds || row->cut != 0)
+            fprintf(out, "  %s, %s: %u of %u seeds, %u of them cut short\n", row->policy->name,
+                    row->variant->name, row->done, seeds, row->cut);
         if (row->stalled != 0)
             fprintf(out,
                     "  %s, %s: watchdog: pending softirqs stood still with %u of %u seeds; the "

@@ -294,7 +294,7 @@ static void results_over_the_experiment_itself_are_refused(void **state)
     remove_files(&files);
 }
 
-static void interrupted_run_prints_complete_rows_and_writes_nothing(void **state)
+static void interrupted_run_prints_what_was_measured_and_writes_nothing(void **state)
 {
     static struct cli_run run;
     struct files files;
@@ -311,7 +311,8 @@ static void interrupted_run_prints_complete_rows_and_writes_nothing(void **state
     cli_finish(&run);
     cli_expect_exit(&run, 130);
     expect_text(run.text[0], "partial");
-    expect_text(run.text[0], "of 2 seeds");
+    expect_text(run.text[0], "1 of 2 seeds, 1 of them cut short");
+    expect_text(run.text[0], "rx_rate");
     assert_int_not_equal(access(files.out, F_OK), 0);
     remove_files(&files);
 }
@@ -325,7 +326,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(output_is_the_same_whatever_the_jobs),
         cmocka_unit_test(rates_and_settings_make_other_rows),
         cmocka_unit_test(results_over_the_experiment_itself_are_refused),
-        cmocka_unit_test(interrupted_run_prints_complete_rows_and_writes_nothing),
+        cmocka_unit_test(interrupted_run_prints_what_was_measured_and_writes_nothing),
     };
 
     if (argc != 2) {
