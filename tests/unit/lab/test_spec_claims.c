@@ -60,51 +60,51 @@ static void claim_is_read_with_its_cells(void **state)
     free(text.text);
 }
 
+/* A claim and what is said of it, null: it is good. */
+static const char *const bad[][2] = {
+    {CLAIM "left: {metric: rate}, is: above, value: 1}",
+     "left.setup: is missing, and 'words' is no setup; there are: plain, more"},
+    {CLAIM "left: {setup: mor, metric: rate}, is: above, value: 1}",
+     "left.setup: 'mor': no such setup; did you mean more? there are: plain, more"},
+    {CLAIM "left: {setup: more, policy: linux, metric: rate}, is: above, value: 1}",
+     "left.policy: 'linux': no such policy; there are: inline, restart10, time2ms, resched, "
+     "looped, ksoftirqd, rtdefer, threaded"},
+    {CLAIM "left: {setup: more}, is: above, value: 1}", "left.metric: is missing; give it"},
+    {CLAIM "left: {setup: more, metric: rtae}, is: above, value: 1}",
+     "left.metric: 'rtae' is not measured; did you mean rate? there are: rate, late, "
+     "rx%_rate; in setup 'more'"},
+    {CLAIM "left: {setup: plain, metric: rx2_rate}, is: above, value: 1}",
+     "left.metric: 'rx2_rate' is not measured; did you mean rx%_rate? there are: rate, late, "
+     "rx%_rate; in setup 'plain'"},
+    {CLAIM "left: {setup: more, metric: rate}, is: above, right: {metric: rate}}",
+     "right.setup: is missing, and 'words' is no setup; there are: plain, more"},
+    {CLAIM "left: {setup: more, metric: rate}, is: above}", "right: is missing; give it, or value"},
+    {CLAIM "left: {setup: more, metric: rate}, is: above, value: 1, right: {metric: rate}}",
+     "value: is given, and right too; leave one out"},
+    {CLAIM "left: {setup: more, metric: rate}, is: above, value: 1, percent: 3}",
+     "percent: 3: is for at_most, at_least and about; give times instead"},
+    {CLAIM "left: {setup: more, metric: rate}, is: over, value: 1}",
+     "is: 'over': there are: at_most, at_least, about, below, above"},
+    {CLAIM "left: {setup: more, metric: rate}, value: 1}", "is: is missing; give it"},
+    {CLAIM "left: {setup: more, metric: rate}, is: about, value: 1.5k}",
+     "value: '1.5k': give a decimal number"},
+    {CLAIM "left: {setup: more, metric: rate}, is: about, value: 1, times: 1000001}",
+     "times: 1000001: give 0 to 1000000"},
+    {"{name: c, policy: looped, left: {setup: more, metric: rate}, is: above, value: 1}",
+     "setup: is missing; give it"},
+    {"{name: rx9_rate, setup: words, policy: looped, left: {setup: more, metric: rate}, "
+     "is: above, value: 1}",
+     NULL}, /* more has four of them, so this is no measure */
+    {"{name: rate, setup: words, policy: looped, left: {setup: more, metric: rate}, "
+     "is: above, value: 1}",
+     "name: 'rate' is a measure too; give another name"},
+    {"{name: a b, setup: words, policy: looped, left: {setup: more, metric: rate}, "
+     "is: above, value: 1}",
+     "name: 'a b': give at most 63 characters, no space or comma"},
+};
+
 static void claim_wrong_is_refused_with_its_line(void **state)
 {
-    static const char *const bad[][2] = {
-        {CLAIM "left: {metric: rate}, is: above, value: 1}",
-         "left.setup: is missing, and 'words' is no setup; there are: plain, more"},
-        {CLAIM "left: {setup: mor, metric: rate}, is: above, value: 1}",
-         "left.setup: 'mor': no such setup; did you mean more? there are: plain, more"},
-        {CLAIM "left: {setup: more, policy: linux, metric: rate}, is: above, value: 1}",
-         "left.policy: 'linux': no such policy; there are: inline, restart10, time2ms, resched, "
-         "looped, ksoftirqd, rtdefer, threaded"},
-        {CLAIM "left: {setup: more}, is: above, value: 1}", "left.metric: is missing; give it"},
-        {CLAIM "left: {setup: more, metric: rtae}, is: above, value: 1}",
-         "left.metric: 'rtae' is not measured; did you mean rate? there are: rate, late, "
-         "rx%_rate; in setup 'more'"},
-        {CLAIM "left: {setup: plain, metric: rx2_rate}, is: above, value: 1}",
-         "left.metric: 'rx2_rate' is not measured; did you mean rx%_rate? there are: rate, late, "
-         "rx%_rate; in setup 'plain'"},
-        {CLAIM "left: {setup: more, metric: rate}, is: above, right: {metric: rate}}",
-         "right.setup: is missing, and 'words' is no setup; there are: plain, more"},
-        {CLAIM "left: {setup: more, metric: rate}, is: above}",
-         "right: is missing; give it, or value"},
-        {CLAIM "left: {setup: more, metric: rate}, is: above, value: 1, right: {metric: rate}}",
-         "value: is given, and right too; leave one out"},
-        {CLAIM "left: {setup: more, metric: rate}, is: above, value: 1, percent: 3}",
-         "percent: 3: is for at_most, at_least and about; give times instead"},
-        {CLAIM "left: {setup: more, metric: rate}, is: over, value: 1}",
-         "is: 'over': there are: at_most, at_least, about, below, above"},
-        {CLAIM "left: {setup: more, metric: rate}, value: 1}", "is: is missing; give it"},
-        {CLAIM "left: {setup: more, metric: rate}, is: about, value: 1.5k}",
-         "value: '1.5k': give a decimal number"},
-        {CLAIM "left: {setup: more, metric: rate}, is: about, value: 1, times: 1000001}",
-         "times: 1000001: give 0 to 1000000"},
-        {"{name: c, policy: looped, left: {setup: more, metric: rate}, is: above, value: 1}",
-         "setup: is missing; give it"},
-        {"{name: rx9_rate, setup: words, policy: looped, left: {setup: more, metric: rate}, "
-         "is: above, value: 1}",
-         NULL}, /* more has four of them, so this is no measure */
-        {"{name: rate, setup: words, policy: looped, left: {setup: more, metric: rate}, "
-         "is: above, value: 1}",
-         "name: 'rate' is a measure too; give another name"},
-        {"{name: a b, setup: words, policy: looped, left: {setup: more, metric: rate}, "
-         "is: above, value: 1}",
-         "name: 'a b': give at most 63 characters, no space or comma"},
-    };
-
     (void)state;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         char entry[300], line[300];
