@@ -112,8 +112,8 @@ static void claim_wrong_is_refused_with_its_line(void **state)
 
         snprintf(entry, sizeof(entry), "  - %s\n", bad[i][0]);
         text = with(entry);
-        snprintf(line, sizeof(line), "t.yaml:%u: claims[0].%s", LINE, bad[i][1]);
         if (bad[i][1] != NULL) {
+            snprintf(line, sizeof(line), "t.yaml:%u: claims[0].%s", LINE, bad[i][1]);
             sirq_spec_refused(&text, UINT32_MAX, NULL, line);
         } else {
             struct sirq_spec *spec;
