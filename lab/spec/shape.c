@@ -6,6 +6,7 @@
  */
 #include "internal.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -117,10 +118,14 @@ static int shape_number(struct shape *shape, const yaml_node_t *node, const stru
 
 static int shape_decimal(struct shape *shape, const yaml_node_t *node, const struct slot *slot)
 {
-    int64_t least = slot->rule->least, most = slot->rule->most; /* the rules have all of them */
+    int64_t least, most;
     double value;
-    int rc = sirq_lab_parse_decimal(text_of(node), (double)least, (double)most, &value);
+    int rc;
 
+    assert(slot->rule != NULL); /* of every decimal there is one */
+    least = slot->rule->least;
+    most = slot->rule->most;
+    rc = sirq_lab_parse_decimal(text_of(node), (double)least, (double)most, &value);
     if (rc == -EINVAL)
         return bad(shape, node, "'%.40s': give a decimal number", text_of(node));
     if (rc != 0)

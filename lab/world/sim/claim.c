@@ -163,8 +163,11 @@ static void print_side(const struct sirq_spec *spec, const struct sirq_spec_clai
 static void print_claim(const struct sirq_sim_report *report, const struct sirq_spec_claim *claim,
                         const struct sirq_sim_verdict *v, FILE *out)
 {
-    static const char *const room[] = {
-        [SIRQ_SPEC_AT_MOST] = "+", [SIRQ_SPEC_AT_LEAST] = "-", [SIRQ_SPEC_ABOUT] = "+-"};
+    static const char *const room[] = {[SIRQ_SPEC_AT_MOST] = "+",
+                                       [SIRQ_SPEC_AT_LEAST] = "-",
+                                       [SIRQ_SPEC_ABOUT] = "+-",
+                                       [SIRQ_SPEC_BELOW] = "",
+                                       [SIRQ_SPEC_ABOVE] = ""};
     bool bound = claim->right == NULL || factor_of(claim) != 1;
 
     fprintf(out, "  %-14s  %s (%u of %u seeds)\n", v->holds ? "holds" : "does NOT hold",

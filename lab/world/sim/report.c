@@ -5,6 +5,7 @@
  */
 #include "report.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,6 +54,7 @@ static bool add_line(struct grid *grid, const char *measure, const char *unit)
     struct line *lines = realloc(grid->lines, (n + 1) * sizeof(*lines));
     struct cell *cells;
 
+    assert(width != 0); /* nothing runs without a policy */
     grid->lines = lines != NULL ? lines : grid->lines;
     cells = realloc(grid->cells, (n + 1) * width * sizeof(*cells));
     grid->cells = cells != NULL ? cells : grid->cells;

@@ -32,14 +32,14 @@ const char *sirq_sim_report_text(char *buf, double value, const char *unit)
         double ns;
     } units[] = {{"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"ns", 1}};
     double ns = value * sirq_sim_unit_ns(unit);
+    char digits[SIRQ_SIM_TEXT];
     unsigned i = 0;
 
     if (!(ns > 0))
         return number(buf, value);
     while (i + 1 < sizeof(units) / sizeof(units[0]) && ns < 0.9995 * units[i].ns)
         i++;
-    number(buf, ns / units[i].ns);
-    strcat(buf, units[i].name);
+    snprintf(buf, SIRQ_SIM_TEXT, "%s%s", number(digits, ns / units[i].ns), units[i].name);
     return buf;
 }
 

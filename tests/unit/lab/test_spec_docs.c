@@ -98,7 +98,10 @@ static void check_field(const char *text, const char *heading, const cyaml_schem
     if (field->value.type == CYAML_SEQUENCE && rule == NULL) {
         snprintf(range, sizeof(range), "at most %u", field->value.sequence.max);
     } else if (number || field->value.type == CYAML_SEQUENCE) {
-        assert_non_null(rule); /* every number is bounded */
+        if (rule == NULL) {
+            fail_msg("%s: %s has no range", heading, field->key);
+            return;
+        }
         snprintf(range, sizeof(range), "%lld to %lld", (long long)rule->least,
                  (long long)rule->most);
     } else {
