@@ -7,7 +7,8 @@
 
 #define HEADERS 42u                  /* Ethernet, IPv4, UDP */
 #define DELACK_NS UINT64_C(40000000) /* a note that waits for a second segment */
-#define PROBE_NS UINT64_C(50000)     /* least time between two looks at a full receiver */
+#define LOOK_NS UINT64_C(10000)      /* least time between two looks at the receiver's queue */
+#define LOOKS 32u                    /* in a round-trip time */
 #define FIRST_WINDOW 10u
 
 static struct sirq_sim_tcp *tcp_of(struct sirq_source *source)
@@ -52,7 +53,27 @@ static void pass_losses(struct sirq_sim_tcp *tcp)
 
 static struct sirq_tcp_note *note_at(struct sirq_sim_tcp *tcp, uint64_t i)
 {
-    return &tcp->notes[i & tcp->mask];
+    return &tcp->notes[i & tcp->note_mask];
+}
+
+/* What leaves the receiver now: when the sender has it.  Nothing overtakes. */
+static uint64_t way_back(struct sirq_sim_tcp *tcp, uint64_t time)
+{
+    uint64_t jitter = tcp->jitter_ns > 0 ? sirq_rng_below(&tcp->rng, tcp->jitter_ns + 1) : 0;
+    uint64_t back = time + tcp->rtt_ns + jitter;
+
+    if (back < tcp->note_last_ns)
+        back = tcp->note_last_ns;
+    tcp->note_last_ns = back;
+    return back;
+}
+
+/* How far the receiver has room: a place for each number whose fate is open. */
+static uint64_t look_at_room(struct sirq_sim_tcp *tcp)
+{
+    uint64_t edge = tcp->room != NULL ? tcp->fate + tcp->room(tcp->room_arg) : UINT64_MAX;
+
+    return edge > tcp->told ? edge : tcp->told;
 }
 
 /* The last note, when it is still at the receiver and may tell of one more. */
@@ -62,19 +83,17 @@ static struct sirq_tcp_note *note_open(struct sirq_sim_tcp *tcp, uint64_t now)
 
     if (tcp->untold > 0 || tcp->note_tail == (tcp->send ? tcp->note_out : tcp->note_head))
         return NULL;
-    return (tcp->send ? last->delayed && now < last->time : last->made_ns == now) ? last : NULL;
+    if (!tcp->send)
+        return last->made_ns == now && last->acked > 0 ? last : NULL;
+    return last->delayed && now < last->time ? last : NULL;
 }
 
 /* Segment `seq` has arrived at `time`, and every fate before it is decided. */
 static void arrived(struct sirq_sim_tcp *tcp, uint64_t seq, uint64_t time)
 {
-    uint64_t jitter = tcp->jitter_ns > 0 ? sirq_rng_below(&tcp->rng, tcp->jitter_ns + 1) : 0;
-    uint64_t back = time + tcp->rtt_ns + jitter;
+    uint64_t back = way_back(tcp, time);
     struct sirq_tcp_note *note = note_open(tcp, tcp->sim->now);
 
-    if (back < tcp->note_last_ns)
-        back = tcp->note_last_ns;
-    tcp->note_last_ns = back;
     tcp->delivered++;
     tcp->gone++;
     tcp->fate++;
@@ -83,7 +102,7 @@ static void arrived(struct sirq_sim_tcp *tcp, uint64_t seq, uint64_t time)
             note_at(tcp, tcp->note_tail - 1)->time = back; /* a gap is told at once */
             note_at(tcp, tcp->note_tail - 1)->delayed = false;
         }
-        assert(tcp->note_tail - tcp->note_head <= tcp->mask);
+        assert(tcp->note_tail - tcp->note_head <= tcp->note_mask);
         note = note_at(tcp, tcp->note_tail++);
         *note = (struct sirq_tcp_note){.lost = tcp->untold, .made_ns = tcp->sim->now};
         note->delayed = tcp->send && tcp->untold == 0;
@@ -93,6 +112,8 @@ static void arrived(struct sirq_sim_tcp *tcp, uint64_t seq, uint64_t time)
         note->time = back;
         note->delayed = false;
     }
+    tcp->told = look_at_room(tcp);
+    note->edge = tcp->told;
     note->acked++;
     note->sent_ns = tcp->sent_ns[seq & tcp->mask];
 }
@@ -216,6 +237,54 @@ static void segment_sent(struct sirq_source *source, bool is_lost)
     source->next = next_time(tcp);
 }
 
+/* Whatever has been told is heard, also after the flow's stop. */
+static void note_arm(struct sirq_sim_tcp *tcp)
+{
+    uint64_t time;
+
+    if (tcp->note_head == tcp->note_tail || sirq_event_queued(&tcp->note_event))
+        return;
+    time = note_at(tcp, tcp->note_head)->time;
+    assert(time >= tcp->sim->now); /* it was armed as long as there was one */
+    sirq_evq_add(&tcp->sim->evq, &tcp->note_event, time);
+}
+
+/* Worth a note, as in TCP: two segments, or half of a queue that has no more. */
+static uint32_t step(const struct sirq_sim_tcp *tcp)
+{
+    return tcp->places > 2 ? 2 : 1;
+}
+
+/* Could the queue, once it is read, tell the sender of more than it can use now? */
+static void look_arm(struct sirq_sim_tcp *tcp)
+{
+    uint64_t want = tcp->cwnd > step(tcp) ? tcp->cwnd : step(tcp), wait = tcp->rtt_ns / LOOKS;
+
+    if (want > tcp->places)
+        want = tcp->places;
+    if (tcp->room == NULL || tcp->told + step(tcp) > tcp->fate + want ||
+        tcp->sim->now >= tcp->stop_ns || sirq_event_queued(&tcp->look))
+        return;
+    sirq_evq_add(&tcp->sim->evq, &tcp->look, tcp->sim->now + (wait > LOOK_NS ? wait : LOOK_NS));
+}
+
+static void look_event(struct sirq_event *event, uint64_t now)
+{
+    struct sirq_sim_tcp *tcp = SIRQ_CONTAINER(event, struct sirq_sim_tcp, look);
+    uint64_t edge;
+
+    sirq_nic_advance(tcp->source.ring->nic);
+    edge = look_at_room(tcp);
+    if (edge >= tcp->told + step(tcp) && tcp->updates < tcp->mask) {
+        tcp->told = edge;
+        tcp->updates++;
+        *note_at(tcp, tcp->note_tail++) =
+            (struct sirq_tcp_note){.time = way_back(tcp, now), .made_ns = now, .edge = edge};
+        note_arm(tcp);
+    }
+    look_arm(tcp);
+}
+
 static void segment_taken(struct sirq_source *source, bool is_delivered)
 {
     struct sirq_sim_tcp *tcp = tcp_of(source);
@@ -229,18 +298,8 @@ static void segment_taken(struct sirq_source *source, bool is_delivered)
         return;
     }
     arrived(tcp, tcp->fate, tcp->sim->now);
-    if (!sirq_event_queued(&tcp->note_event))
-        sirq_evq_add(&tcp->sim->evq, &tcp->note_event, note_at(tcp, tcp->note_head)->time);
-}
-
-static uint64_t look_at_room(const struct sirq_sim_tcp *tcp)
-{
-    uint64_t transit = tcp->sent - tcp->gone, room;
-
-    if (tcp->room == NULL)
-        return UINT64_MAX;
-    room = tcp->room(tcp->room_arg);
-    return room > transit ? tcp->sent + room - transit : tcp->sent;
+    note_arm(tcp);
+    look_arm(tcp);
 }
 
 /* The window may have opened, or closed for a segment that does not wait for the line yet. */
@@ -248,20 +307,13 @@ static void update(struct sirq_sim_tcp *tcp)
 {
     uint64_t now = tcp->sim->now, next;
 
-    tcp->edge = look_at_room(tcp);
     opened(tcp, sirq_tcp_may_send(tcp));
     next = next_time(tcp);
     if (tcp->source.next > now && tcp->source.next != next)
         sirq_nic_source_at(&tcp->source, next > now ? next : now);
     timer_arm(tcp);
-    if (sirq_event_queued(&tcp->note_event))
-        return;
-    if (tcp->note_head != tcp->note_tail) /* also those that come after the last segment */
-        sirq_evq_add(&tcp->sim->evq, &tcp->note_event, note_at(tcp, tcp->note_head)->time);
-    else if (tcp->sent >= tcp->edge &&
-             now < tcp->stop_ns) /* a window update would come; look for it instead */
-        sirq_evq_add(&tcp->sim->evq, &tcp->note_event,
-                     now + (tcp->rtt_ns > PROBE_NS ? tcp->rtt_ns : PROBE_NS));
+    note_arm(tcp);
+    look_arm(tcp);
 }
 
 static void note_event(struct sirq_event *event, uint64_t now)
@@ -271,6 +323,7 @@ static void note_event(struct sirq_event *event, uint64_t now)
     sirq_nic_advance(tcp->source.ring->nic);
     while (tcp->note_head != tcp->note_tail && note_at(tcp, tcp->note_head)->time <= now) {
         tcp->acks++;
+        tcp->updates -= note_at(tcp, tcp->note_head)->acked == 0;
         sirq_tcp_note(tcp, note_at(tcp, tcp->note_head++), now);
     }
     update(tcp);
@@ -410,10 +463,10 @@ struct sirq_sim_tcp *sirq_tcp_new(struct sirq_sim *sim, uint32_t window, bool se
         size *= 2;
     tcp->sent_ns = calloc(size, sizeof(*tcp->sent_ns));
     tcp->lost_seq = calloc(size, sizeof(*tcp->lost_seq));
-    tcp->notes = calloc(size, sizeof(*tcp->notes));
+    tcp->notes = calloc(2 * (size_t)size, sizeof(*tcp->notes)); /* half: of the window alone */
     tcp->opening = calloc(size, sizeof(*tcp->opening));
     if (tcp->sent_ns == NULL || tcp->lost_seq == NULL || tcp->notes == NULL ||
-        tcp->opening == NULL || sirq_evq_reserve(&sim->evq, 2) != 0) {
+        tcp->opening == NULL || sirq_evq_reserve(&sim->evq, 3) != 0) {
         tcp_fini(&tcp->source);
         free(tcp);
         return NULL;
@@ -422,15 +475,17 @@ struct sirq_sim_tcp *sirq_tcp_new(struct sirq_sim *sim, uint32_t window, bool se
     tcp->send = send;
     tcp->window = window;
     tcp->mask = size - 1;
+    tcp->note_mask = 2 * size - 1;
     tcp->cwnd = window < FIRST_WINDOW ? window : FIRST_WINDOW;
     tcp->ssthresh = UINT32_MAX;
     tcp->edge = UINT64_MAX;
     tcp->wq.eventfd = -1;
     tcp->note_event.fn = note_event;
+    tcp->look.fn = look_event;
     tcp->timer.fn = timer_event;
     tcp->source.next = UINT64_MAX;
-    tcp->source.bytes =
-        sizeof(*tcp) + size * (2 * sizeof(uint64_t) + sizeof(*tcp->notes) + sizeof(*tcp->opening));
+    tcp->source.bytes = sizeof(*tcp) + size * (2 * sizeof(uint64_t) + 2 * sizeof(*tcp->notes) +
+                                               sizeof(*tcp->opening));
     tcp->source.control = send;
     tcp->source.sent = send ? ack_sent : segment_sent;
     tcp->source.taken = send ? ack_taken : segment_taken;
@@ -444,5 +499,6 @@ void sirq_tcp_start(struct sirq_sim_tcp *tcp, uint64_t start_ns)
     if (tcp->send)
         return;
     tcp->pace_ns = start_ns;
+    tcp->edge = tcp->told = look_at_room(tcp);
     update(tcp);
 }

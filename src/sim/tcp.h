@@ -14,6 +14,11 @@
  * (numbers below `mark`) counts as lost; if it comes to light after all it is taken off what is
  * to be sent again, or it was sent twice for nothing.
  *
+ * The receiver's window is told as TCP does: a note carries how far there was room when it was
+ * made, and what the sender knows is as old as the way of that note.  It never shrinks: each
+ * number below it has a place, whatever becomes of it.  A receiver that has told too little
+ * looks at its queue now and then, and sends a note of its own once that has changed.
+ *
  * Two directions.  Receiving, the peer sends: segments are frames of a source, notes are an
  * event, one per poll that took some.  Sending, a task sends: notes are frames of the source, one
  * for two segments, and processed by NET_RX.
@@ -28,11 +33,12 @@
 
 #define SIM_TCP_WINDOW 65536u
 
-/* Losses, and then segments that arrived, at the receiver. */
+/* Losses, then segments that arrived, at the receiver, and its window; neither: that alone. */
 struct sirq_tcp_note {
     uint64_t time;    /* at the sender */
     uint64_t made_ns; /* at the receiver */
     uint64_t sent_ns; /* the last of the segments */
+    uint64_t edge;    /* the receiver had room for numbers below it */
     uint32_t lost, acked;
     bool delayed; /* it waits for a second segment */
     bool dropped; /* its frame was: the next one tells the same */
@@ -47,15 +53,17 @@ struct sirq_sim_tcp {
     struct sirq_source source;
     struct sirq_sim *sim;
     bool send;
-    uint32_t window, mask; /* segments; of the tables, a power of two - 1 */
+    uint32_t window, mask, note_mask; /* segments; of the tables, a power of two - 1 */
     uint32_t mss;
     uint64_t rtt_ns, jitter_ns;
     uint64_t gap_ps;             /* between two segments; 0: as the line can */
     uint64_t limit, stop_ns;     /* segments of data; no transmission from there on */
     uint32_t (*room)(void *arg); /* free places of the receiver's queue; null: the window alone */
     void *room_arg;
+    uint32_t places; /* of that queue in all */
     struct sirq_rng rng;
-    struct sirq_event note_event, timer; /* receiving: notes are due; both: retransmission */
+    struct sirq_event note_event, look; /* receiving: notes are due; at the receiver's queue */
+    struct sirq_event timer;            /* retransmission */
 
     uint64_t *sent_ns;  /* by number */
     uint64_t *lost_seq; /* lost, and not passed by a later fate yet */
@@ -73,7 +81,9 @@ struct sirq_sim_tcp {
     uint32_t dups;
     uint32_t cwnd, ssthresh, cwnd_cnt;
     uint64_t recover; /* one cut until everything before it has been seen */
-    uint64_t edge;    /* the receiver has room for numbers below it */
+    uint64_t edge;    /* the sender knows of room for numbers below it */
+    uint64_t told;    /* the receiver has told it, or is telling: edge <= told, but for a timeout */
+    uint32_t updates; /* notes under way that tell of the window alone */
     uint64_t pace_ns, pace_ps;
     uint64_t srtt_ns, rttvar_ns, progress_ns;
     unsigned backoff;

@@ -141,12 +141,14 @@ void sirq_tcp_note(struct sirq_sim_tcp *tcp, const struct sirq_tcp_note *note, u
 {
     if (note->lost > 0)
         lost(tcp, note->lost);
-    if (note->acked == 0)
-        return;
-    acked(tcp, note->acked);
-    sample(tcp, now - note->sent_ns);
-    tcp->progress_ns = now;
-    tcp->backoff = 0;
+    if (note->acked > 0) {
+        acked(tcp, note->acked);
+        sample(tcp, now - note->sent_ns);
+        tcp->progress_ns = now;
+        tcp->backoff = 0;
+    }
+    if (note->edge > tcp->edge) /* what limited the window was the edge as it was */
+        tcp->edge = note->edge;
 }
 
 /* Everything in flight counts as lost. */
@@ -160,6 +162,8 @@ void sirq_tcp_timeout(struct sirq_sim_tcp *tcp, uint64_t now)
     tcp->owed += tcp->holes + sirq_tcp_inflight(tcp);
     tcp->holes = 0;
     tcp->mark = tcp->sent;
+    if (tcp->edge <= tcp->sent) /* what is sent again has its place: it had one before */
+        tcp->edge = tcp->sent + 1;
     tcp->recover = 0;
     tcp->progress_ns = now;
     if (tcp->backoff < BACKOFF_MAX)

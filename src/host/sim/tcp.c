@@ -50,6 +50,25 @@ static uint32_t socket_room(void *arg)
     return stats.cap - stats.len;
 }
 
+static uint32_t socket_cap(const struct sirq_socket *socket)
+{
+    struct sirq_socket_stats stats;
+
+    sirq_socket_stats(socket, &stats);
+    return stats.cap;
+}
+
+/* A receiver's default is what its socket holds. */
+static uint32_t window_of(const struct sirq_sim_tcp_config *config)
+{
+    uint32_t cap;
+
+    if (config->window != 0 || config->socket == NULL)
+        return config->window != 0 ? config->window : WINDOW_DEFAULT;
+    cap = socket_cap(config->socket);
+    return cap < SIM_TCP_WINDOW ? cap : SIM_TCP_WINDOW;
+}
+
 static void take_config(struct sirq_sim_tcp *tcp, const struct sirq_sim_tcp_config *config,
                         uint32_t mss)
 {
@@ -63,6 +82,7 @@ static void take_config(struct sirq_sim_tcp *tcp, const struct sirq_sim_tcp_conf
     if (config->socket != NULL) {
         tcp->room = socket_room;
         tcp->room_arg = config->socket;
+        tcp->places = socket_cap(config->socket);
     }
     sirq_rng_seed(&tcp->rng, sirq_rng_next(&tcp->sim->rng), 0);
 }
@@ -87,8 +107,7 @@ int sirq_sim_tcp_create(struct sirq_sim_nic *nic, const struct sirq_sim_tcp_conf
         rc = sirq_frame_check(nic, &frame, err);
     if (rc != 0)
         return rc;
-    tcp =
-        sirq_tcp_new(nic->sim, config->window != 0 ? config->window : WINDOW_DEFAULT, config->send);
+    tcp = sirq_tcp_new(nic->sim, window_of(config), config->send);
     if (tcp == NULL)
         return sirq_fail(err, ENOMEM, "tcp: out of memory");
     take_config(tcp, config, mss);
