@@ -45,6 +45,9 @@ struct sirq_netdev_stats {
                             found the ring itself broken; 0 with an honest device */
     uint64_t irqs;       /* interrupts handled */
     uint64_t irqs_empty; /* of these, with nothing on the ring */
+    uint64_t tx_packets; /* frames the device took to send (its tx returned 0) */
+    uint64_t tx_waiting; /* of these, not yet known to have left its ring (0: it cannot tell) */
+    uint64_t tx_errors;  /* of these, lost by the device after it had taken them */
 };
 
 struct sirq_driver {
@@ -76,6 +79,31 @@ struct sirq_driver {
     /* Is a frame waiting?  No system call; any thread. */
     bool (*rx_pending)(const struct sirq_netdev *dev);
 
+    /*
+     * Put one frame on the device's transmit ring: a whole Ethernet frame without FCS, checksums
+     * filled in.  Its bytes are copied, `frame` stays the caller's.  It need not leave before
+     * tx_flush().  Never waits.  0, or why it was not taken, which the stack counts:
+     *   -ENOBUFS   the ring is full (after taking back what has been sent, if need be)
+     *   -EMSGSIZE  longer than the device can send
+     *   -ENETDOWN  the device is not there any more
+     * Context: softirq, or a task with bottom halves off, on any CPU, also while rx_poll runs on
+     * another; of tx, tx_flush and tx_clean one is called at a time.  Null: it cannot send.
+     */
+    int (*tx)(struct sirq_cpu *cpu, struct sirq_netdev *dev, const uint8_t *frame, uint32_t len);
+
+    /*
+     * Frames put on the ring since the last flush may leave: one doorbell or system call for
+     * all of them.  Follows every tx() that returned 0 before long, in the same context; a frame
+     * that cannot leave now is the device's to send later or to count in tx_errors.  May be null.
+     */
+    void (*tx_flush)(struct sirq_cpu *cpu, struct sirq_netdev *dev);
+
+    /*
+     * Take back the places of frames that have been sent, all that are known to be.  The NET_TX
+     * vector, after a flush.  Null: a place is free when the frame is gone, nothing to do.
+     */
+    void (*tx_clean)(struct sirq_cpu *cpu, struct sirq_netdev *dev);
+
     /* Read the device's counters.  Task context. */
     void (*stats)(const struct sirq_netdev *dev, struct sirq_netdev_stats *out);
 };
@@ -91,6 +119,12 @@ struct sirq_netdev {
      * (it never left this machine): it is not to be verified.  Writer: rx_poll, per frame.
      */
     bool rx_csum_partial;
+    /*
+     * Ethernet address and MTU.  open() fills in what it knows (MAC zero: none; mtu 0: 1500 is
+     * taken); sirq_netdev_set_mac() before traffic may change it.
+     */
+    uint8_t mac[6];
+    uint16_t mtu;              /* bytes of an IP packet, with its header */
     char name[16];             /* of the interface, or the driver's */
     struct sirq_steer *steer;  /* RPS, see sirq_netdev_set_rps(); null: never set */
     void *priv;                /* the driver's own */
