@@ -125,6 +125,9 @@ struct sirq_netdev {
      */
     uint8_t mac[6];
     uint16_t mtu;              /* bytes of an IP packet, with its header */
+    uint16_t vlan, vlan_prio;  /* see sirq_netdev_set_vlan() */
+    uint32_t addr4;            /* its first IPv4 address, network order, or 0; __atomic */
+    struct sirq_link *link;    /* the stack's: what waits to be sent */
     char name[16];             /* of the interface, or the driver's */
     struct sirq_steer *steer;  /* RPS, see sirq_netdev_set_rps(); null: never set */
     void *priv;                /* the driver's own */

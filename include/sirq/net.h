@@ -3,14 +3,20 @@
  * sirq/net.h - the packet path: NAPI, protocols, sockets.
  *
  *   driver irq -> sirq_napi_schedule -> NET_RX -> net_rx_action -> poll -> sirq_net_rx
- *   -> Ethernet -> IPv4 -> UDP -> socket queue -> sirq_recv
+ *   -> Ethernet -> IPv4, IPv6 -> UDP -> socket queue -> sirq_recv
+ *                             -> route -> neighbour -> driver tx      (forwarding)
+ *   sirq_send -> UDP -> IPv4, IPv6 -> route -> neighbour -> driver tx
  *
  * With RPS (sirq_netdev_set_rps) a frame may go from there to another CPU's backlog, which is
  * polled like a device, in NET_RX or in a thread, and go up on that CPU.
  *
- * Every frame that enters sirq_net_rx() is delivered or counted under one drop reason, once:
- * frames = sum(delivered, drops) + steered - received_rps is exact at any time no CPU is inside
- * a poll; steered - received_rps are the frames on backlogs.
+ * Every frame that enters sirq_net_rx() is delivered, handled by the stack itself (ARP, ICMP),
+ * forwarded, or counted under one drop reason, once:
+ * frames = sum(delivered, drops) + handled + forwarded + steered - received_rps is exact at any
+ * time no CPU is inside a poll; steered - received_rps are the frames on backlogs.
+ * Likewise every frame that the stack wants to send, its own or a forwarded one:
+ * tx_frames = sum(sent, drops) + tx_held - tx_released; the difference are those that wait for
+ * a neighbour's address or their turn at a device.
  *
  * All memory (packet pool, socket table, socket queues) is taken when the stack or a
  * socket is opened; nothing is allocated on the path.
@@ -24,19 +30,40 @@
 extern "C" {
 #endif
 
+/*
+ * An IP address of either kind in network order; IPv4 as ::ffff:a.b.c.d (RFC 4291, 2.5.5.2).
+ * All zero: none.
+ */
+struct sirq_ip {
+    uint8_t b[16];
+};
+
+/* From an IPv4 address as inet_addr() has it; 0 makes 0.0.0.0, which is not "none". */
+static inline struct sirq_ip sirq_ip_v4(uint32_t addr)
+{
+    const uint8_t *p = (const uint8_t *)&addr;
+
+    return (struct sirq_ip){{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, p[0], p[1], p[2], p[3]}};
+}
+
 /* ---- drop reasons ------------------------------------------------------------------ */
 
 /*
- * What is looked at, and what not: a frame's destination MAC address is the device's business
- * and not checked; IPv4 options are skipped, not interpreted (no source routing); the IPv4
- * destination is compared with the sockets' addresses alone, and a socket bound to any address
- * takes any destination, multicast and broadcast among them.
+ * What is looked at, and what not.  As long as no address is configured (sirq/inet.h) the stack
+ * is a receiver only: the IP destination is compared with the sockets' addresses alone, and a
+ * socket bound to any address takes any destination, multicast and broadcast among them.  With
+ * addresses a packet is for us, to be forwarded, or dropped.  A frame's destination MAC address
+ * is checked when the device has one of its own.  IPv4 options are skipped, not interpreted (no
+ * source routing); of IPv6's extension headers at most 8, options that say so refuse the packet.
  */
 
 /* X(symbol, name, meaning) */
 #define SIRQ_DROPS(X)                                                          \
     X(ETH_SHORT, "eth_short", "frame shorter than an Ethernet header")         \
     X(ETH_TYPE, "eth_type", "no protocol handles this EtherType")              \
+    X(ETH_DST, "eth_dst", "frame for another Ethernet address")                \
+    X(VLAN, "vlan", "VLAN tag cut off, or not the device's VLAN")              \
+    X(ARP, "arp", "ARP packet cut off, not IPv4 over Ethernet, or not for us") \
     X(IP_SHORT, "ip_short", "frame ends inside the IPv4 header")               \
     X(IP_VERSION, "ip_version", "version is not 4")                            \
     X(IP_IHL, "ip_ihl", "header length below 20 or beyond the frame")          \
@@ -46,6 +73,19 @@ extern "C" {
     X(IP_SRC, "ip_src", "source address is multicast or broadcast")            \
     X(IP_DST, "ip_dst", "not for a bound address")                             \
     X(IP_PROTO, "ip_proto", "no handler for this protocol")                    \
+    X(IP_TTL, "ip_ttl", "to be forwarded, and its TTL or hop limit used up")   \
+    X(IP_MTU, "ip_mtu", "to be forwarded, and too long for the next link")     \
+    X(IP_ROUTE, "ip_route", "to be forwarded, and no route to its address")    \
+    X(IP6_SHORT, "ip6_short", "frame ends inside an IPv6 header")              \
+    X(IP6_VERSION, "ip6_version", "version is not 6")                          \
+    X(IP6_LEN, "ip6_len", "payload length beyond the frame")                   \
+    X(IP6_SRC, "ip6_src", "source address is multicast or unspecified")        \
+    X(IP6_EXT, "ip6_ext", "extension headers too many, bad, or not to accept") \
+    X(IP6_FRAG, "ip6_frag", "fragment (not reassembled)")                      \
+    X(ICMP_SHORT, "icmp_short", "packet ends inside the ICMP message")         \
+    X(ICMP_CSUM, "icmp_csum", "ICMP checksum wrong")                           \
+    X(ICMP_TYPE, "icmp_type", "ICMP message that nobody waits for")            \
+    X(ND, "nd", "neighbour discovery that is not valid, or not for us")        \
     X(UDP_SHORT, "udp_short", "packet ends inside the UDP header")             \
     X(UDP_LEN, "udp_len", "UDP length below 8 or beyond the packet")           \
     X(UDP_CSUM, "udp_csum", "UDP checksum wrong")                              \
@@ -62,11 +102,33 @@ enum sirq_drop {
 #define SIRQ_DROP_ENUM(sym, name, meaning) SIRQ_DROP_##sym,
     SIRQ_DROPS(SIRQ_DROP_ENUM)
 #undef SIRQ_DROP_ENUM
-        SIRQ_NR_DROPS,           /* array length; entry 0 counts deliveries */
-    SIRQ_STEERED = SIRQ_NR_DROPS /* no verdict yet: it is on another CPU's backlog */
+        SIRQ_NR_DROPS,            /* array length; entry 0 counts deliveries */
+    SIRQ_STEERED = SIRQ_NR_DROPS, /* no verdict yet: it is on another CPU's backlog */
+    SIRQ_HANDLED,                 /* the stack's own: ARP, ICMP echo, neighbour discovery */
+    SIRQ_FORWARDED                /* on its way out: from here on it is a frame to send */
 };
 
 const char *sirq_drop_name(enum sirq_drop drop);
+
+/* What becomes of a frame that is to be sent.  X(symbol, name, meaning) */
+#define SIRQ_TX_DROPS(X)                                                           \
+    X(ROUTE, "tx_route", "no route to its destination")                            \
+    X(NEIGH, "tx_neigh", "its neighbour did not answer")                           \
+    X(NEIGH_FULL, "tx_neigh_full", "too many wait for that neighbour, or for all") \
+    X(QUEUE, "tx_queue", "too many wait for their turn at the device")             \
+    X(RING, "tx_ring", "the device's ring is full")                                \
+    X(SIZE, "tx_size", "longer than the device sends")                             \
+    X(DOWN, "tx_down", "the device cannot send, or is gone")
+
+enum sirq_tx_drop {
+    SIRQ_TX_SENT = 0, /* the device took it */
+#define SIRQ_TX_ENUM(sym, name, meaning) SIRQ_TX_DROP_##sym,
+    SIRQ_TX_DROPS(SIRQ_TX_ENUM)
+#undef SIRQ_TX_ENUM
+        SIRQ_NR_TX_DROPS
+};
+
+const char *sirq_tx_drop_name(enum sirq_tx_drop drop);
 
 /* ---- the stack --------------------------------------------------------------------- */
 
@@ -117,16 +179,21 @@ void sirq_net_memory(const struct sirq_net *net, size_t bytes[2]);
 
 /* Per-CPU counters of the path.  Writer: the owner of that CPU's bottom halves. */
 struct sirq_net_stats {
-    uint64_t frames;                 /* entered sirq_net_rx() */
-    uint64_t verdict[SIRQ_NR_DROPS]; /* [0] delivered, then by enum sirq_drop */
-    uint64_t bytes;                  /* payload bytes delivered */
-    uint64_t polls;                  /* NAPI polls */
-    uint64_t polls_full;             /* polls that used their whole budget */
-    uint64_t polls_threaded;         /* of them, by a thread of the instance's own */
-    uint64_t time_squeeze;           /* net_rx_action ended by budget or time */
-    uint64_t steered;                /* frames put on another CPU's backlog */
-    uint64_t received_rps;           /* frames taken off a backlog */
-    uint64_t kicks;                  /* CPUs told of their backlog: one per CPU and cycle */
+    uint64_t frames;                       /* entered sirq_net_rx() */
+    uint64_t verdict[SIRQ_NR_DROPS];       /* [0] delivered, then by enum sirq_drop */
+    uint64_t bytes;                        /* payload bytes delivered */
+    uint64_t polls;                        /* NAPI polls */
+    uint64_t polls_full;                   /* polls that used their whole budget */
+    uint64_t polls_threaded;               /* of them, by a thread of the instance's own */
+    uint64_t time_squeeze;                 /* net_rx_action ended by budget or time */
+    uint64_t steered;                      /* frames put on another CPU's backlog */
+    uint64_t received_rps;                 /* frames taken off a backlog */
+    uint64_t kicks;                        /* CPUs told of their backlog: one per CPU and cycle */
+    uint64_t handled, forwarded;           /* frames that ended so, see enum sirq_drop */
+    uint64_t tx_frames;                    /* to be sent */
+    uint64_t tx_verdict[SIRQ_NR_TX_DROPS]; /* [0] sent, then by enum sirq_tx_drop */
+    uint64_t tx_held, tx_released;         /* put on, and taken off, a queue before the device */
+    uint64_t icmp_limited;                 /* ICMP errors not sent: over their rate */
 };
 void sirq_net_stats_cpu(const struct sirq_net *net, unsigned cpu, struct sirq_net_stats *out);
 void sirq_net_stats_sum(const struct sirq_net *net, struct sirq_net_stats *out);

@@ -133,6 +133,7 @@ static enum sirq_drop copy_frame(struct sirq_net_cpu *nc, const struct sirq_stee
     pkt->rx_ns = in->rx_ns;
     pkt->len = (uint16_t)in->len;
     pkt->csum_partial = in->csum_partial;
+    pkt->dev = in->dev;
     pkt->hash = in->hash;
     memcpy(pkt->data, in->frame, in->len);
     return SIRQ_STEERED;

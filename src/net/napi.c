@@ -195,6 +195,7 @@ bool sirq_napi_poll_local(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, struct 
     COUNT(nc->stats.polls, 1);
     if (work > 0)
         sirq_tracepoint(cpu, SIRQ_TRACE_POLL, (uint32_t)work);
+    sirq_tx_flush(cpu, nc);
     sirq_feeds_poll_end(cpu, nc, more);
     *done = work;
     return more;

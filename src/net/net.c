@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "inet.h"
 #include "private.h"
 
 const char *sirq_drop_name(enum sirq_drop drop)
@@ -74,6 +75,7 @@ static void net_free(struct sirq_net *net)
     sirq_pool_fini(&net->pool);
     sirq_table_fini(&net->table);
     sirq_backlogs_fini(net);
+    sirq_inet_fini(net);
     free(net->rfs_table);
     free(net->cpus);
     free(net);
@@ -85,6 +87,8 @@ static int net_hook(struct sirq_net *net)
     struct sirq_core *core = net->core;
     int err = sirq_open(core, SIRQ_NET_RX, "NET_RX", sirq_net_rx_action, net);
 
+    if (err == 0)
+        err = sirq_open(core, SIRQ_NET_TX, "NET_TX", sirq_net_tx_action, net);
     for (unsigned i = 0; err == 0 && i < core->ncpus; i++) {
         core->cpus[i].net = &net->cpus[i];
         core->cpus[i].run_end = sirq_feeds_run_end;
@@ -134,7 +138,7 @@ void sirq_net_destroy(struct sirq_net *net)
     sirq_backlogs_drain(net);
     /* A NET_RX left pending by a device that is gone must not meet a missing action. */
     for (unsigned i = 0; i < core->ncpus; i++)
-        while (sirq_pending(&core->cpus[i]) & SIRQ_BIT(SIRQ_NET_RX))
+        while (sirq_pending(&core->cpus[i]) & (SIRQ_BIT(SIRQ_NET_RX) | SIRQ_BIT(SIRQ_NET_TX)))
             core->host->relax(&core->cpus[i]);
     sirq_synchronize(core);
     for (unsigned i = 0; i < core->ncpus; i++) {
@@ -142,6 +146,7 @@ void sirq_net_destroy(struct sirq_net *net)
         core->cpus[i].net = NULL;
     }
     memset(&core->action[SIRQ_NET_RX], 0, sizeof(core->action[SIRQ_NET_RX]));
+    memset(&core->action[SIRQ_NET_TX], 0, sizeof(core->action[SIRQ_NET_TX]));
     net_free(net);
 }
 
@@ -164,6 +169,14 @@ static void stats_add(struct sirq_net_stats *out, const struct sirq_net_stats *s
     out->steered += READ_COUNT(stats->steered);
     out->received_rps += READ_COUNT(stats->received_rps);
     out->kicks += READ_COUNT(stats->kicks);
+    out->handled += READ_COUNT(stats->handled);
+    out->forwarded += READ_COUNT(stats->forwarded);
+    out->tx_frames += READ_COUNT(stats->tx_frames);
+    for (unsigned v = 0; v < SIRQ_NR_TX_DROPS; v++)
+        out->tx_verdict[v] += READ_COUNT(stats->tx_verdict[v]);
+    out->tx_held += READ_COUNT(stats->tx_held);
+    out->tx_released += READ_COUNT(stats->tx_released);
+    out->icmp_limited += READ_COUNT(stats->icmp_limited);
 }
 
 void sirq_net_stats_cpu(const struct sirq_net *net, unsigned cpu, struct sirq_net_stats *out)

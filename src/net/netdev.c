@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "inet.h"
 #include "private.h"
 
 static void netdev_interrupt(struct sirq_cpu *cpu, void *data)
@@ -71,6 +72,7 @@ int sirq_netdev_open(struct sirq_netdev *dev, struct sirq_net *net,
                      struct sirq_error *err)
 {
     static const struct sirq_netdev_config defaults = {0};
+    int rc;
 
     if (dev == NULL || net == NULL || driver == NULL)
         return sirq_fail(err, EINVAL, "netdev: no device, stack or driver given");
@@ -85,13 +87,22 @@ int sirq_netdev_open(struct sirq_netdev *dev, struct sirq_net *net,
     snprintf(dev->name, sizeof(dev->name), "%s",
              config->ifname != NULL ? config->ifname : driver->name);
     sirq_napi_init(&dev->napi, netdev_poll, SIRQ_NAPI_WEIGHT);
-    return driver->open(dev, config, err);
+    rc = sirq_link_open(dev, err);
+    if (rc != 0)
+        return rc;
+    rc = driver->open(dev, config, err);
+    if (rc != 0)
+        sirq_link_close(dev);
+    if (dev->mtu == 0 || dev->mtu > SIRQ_MTU_MAX)
+        dev->mtu = dev->mtu == 0 ? SIRQ_MTU_DEFAULT : SIRQ_MTU_MAX;
+    return rc;
 }
 
 void sirq_netdev_close(struct sirq_netdev *dev)
 {
     assert(!(__atomic_load_n(&dev->napi.state, __ATOMIC_ACQUIRE) & SIRQ_NAPI_SCHED));
     assert(!(__atomic_load_n(&dev->napi.state, __ATOMIC_RELAXED) & SIRQ_NAPI_THREADED));
+    sirq_link_close(dev);
     dev->driver->close(dev);
     sirq_steer_free(dev);
 }

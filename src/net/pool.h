@@ -35,11 +35,19 @@
  */
 struct sirq_pkt {
     uint64_t rx_ns;
-    uint32_t saddr, daddr; /* network order */
+    union {
+        uint32_t saddr; /* network order */
+        uint32_t dev;   /* on a backlog: link->id of the device it came from */
+        uint32_t next;  /* to be sent, and waiting for its neighbour: the one behind it */
+    };
+    uint32_t daddr;        /* network order */
     uint16_t sport, dport; /* host order */
     uint16_t len;          /* bytes: of the payload; on a backlog: of the frame */
     union {
-        uint16_t off;          /* where in data the payload begins */
+        struct {
+            uint16_t off : 15; /* where in data the payload begins, or the frame to be sent */
+            uint16_t v6 : 1;   /* IPv6 addresses, source first, lie before the payload */
+        };
         uint16_t csum_partial; /* on a backlog: struct sirq_netdev.rx_csum_partial */
     };
     uint32_t hash; /* of its flow, 0: not known */

@@ -7,6 +7,7 @@
  *   sirq_feed      likewise: one per socket and CPU, so that no CPU waits for another
  *   sirq_backlog   who has its NAPI instance, but `input` (any CPU appends)
  *   sirq_steer     the poll of its device, but the map
+ *   sirq_link      the ring: any CPU; the device's tx: who holds `busy`
  *   table          read by softirqs at any time, written under sirq_net.lock; what is
  *                  unlinked is freed after sirq_synchronize()
  *   counters       one writer each, plain arithmetic stored with relaxed atomics, so that
@@ -92,6 +93,52 @@ struct sirq_flow_limit {
     uint8_t count[];                     /* of each bucket in history */
 };
 
+/* A frame, seen from the layer that looks at it. */
+struct sirq_rx {
+    const uint8_t *data;
+    uint32_t len;
+    uint32_t saddr, daddr; /* network order */
+    uint16_t sport, dport; /* host order */
+    uint64_t rx_ns;
+    uint32_t n;              /* frames that a drop is the verdict of */
+    uint32_t hash;           /* of its flow, 0: not computed */
+    bool csum_partial;       /* nobody filled the transport checksum in */
+    struct sirq_netdev *dev; /* it came from, or null */
+    const uint8_t *eth, *ip; /* its headers, as far as they were checked */
+    uint32_t ip_len;         /* of the packet at ip */
+};
+
+#define SIRQ_NETDEVS_MAX 256u
+#define SIRQ_TX_BATCH 32u
+#define SIRQ_TX_QUEUE_LEN 256u
+
+/* What a device has for sending; tx.c. */
+struct sirq_link {
+    uint32_t id;            /* in sirq_net.devs */
+    bool kicked;            /* __atomic: its turn in NET_TX is due */
+    struct sirq_ring queue; /* of frames that found the device busy */
+    uint64_t slots[SIRQ_TX_QUEUE_LEN];
+    uint32_t busy __attribute__((aligned(64))); /* __atomic: somebody is in the driver's tx */
+} __attribute__((aligned(64)));
+
+/* Frames for one device that leave together. */
+struct sirq_tx_batch {
+    struct sirq_netdev *dev;
+    uint32_t n;
+    uint32_t idx[SIRQ_TX_BATCH];
+};
+
+/* A neighbour as this CPU last saw it; void when the generation has moved. */
+struct sirq_neigh_cached {
+    struct sirq_ip addr;
+    struct sirq_netdev *dev;
+    uint64_t gen;
+    uint8_t mac[6];
+    uint16_t slot; /* its entry, to be marked as used */
+};
+
+#define SIRQ_NEIGH_CACHE 16u
+
 struct sirq_net_cpu {
     struct sirq_net *net;
     struct sirq_napi_list polls;   /* left over from the last net_rx_action */
@@ -104,11 +151,20 @@ struct sirq_net_cpu {
     struct sirq_pkt *in_place; /* the buffer whose frame is going up, null: it is a device's */
     struct sirq_pool_cache cache;
     struct sirq_net_stats stats;
+    struct sirq_tx_batch tx;
+    uint64_t icmp_ns; /* when the bucket of ICMP errors was, or will be, full again */
+    struct sirq_neigh_cached neigh[SIRQ_NEIGH_CACHE];
     struct sirq_llist incoming __attribute__((aligned(64))); /* scheduled; any context */
 } __attribute__((aligned(64)));
 
+struct sirq_fib;
+struct sirq_neigh_table;
+
 struct sirq_net {
     struct sirq_core *core;
+    const struct sirq_fib *fib; /* __atomic: routes and own addresses, or null: a receiver only */
+    struct sirq_neigh_table *neigh; /* made with the first address; __atomic */
+    bool forwarding;                /* __atomic */
     struct sirq_net_config config;
     struct sirq_net_cpu *cpus;
     struct sirq_table table;
@@ -117,15 +173,38 @@ struct sirq_net {
     uint64_t *slots;               /* of their rings */
     uint64_t *wakes;               /* of all sirq_net_cpu.wakes */
     struct sirq_flow_table flow_table;
-    uint32_t *rfs;       /* __atomic: the table, or null: off */
-    uint32_t *rfs_table; /* hash's upper half, and CPU + 1; __atomic */
-    uint32_t lock;       /* table, for writers */
-    size_t bytes;        /* stack and sockets without the pool, __atomic */
+    uint32_t *rfs;                              /* __atomic: the table, or null: off */
+    uint32_t *rfs_table;                        /* hash's upper half, and CPU + 1; __atomic */
+    struct sirq_netdev *devs[SIRQ_NETDEVS_MAX]; /* open ones, by link->id; __atomic */
+    uint32_t lock;                              /* tables, for writers */
+    size_t bytes;                               /* stack and sockets without the pool, __atomic */
 };
 
 static inline struct sirq_net_cpu *sirq_net_cpu(const struct sirq_cpu *cpu)
 {
     return cpu->net;
+}
+
+/* Control path only; nobody in softirq context takes it.  socket.c */
+void sirq_net_lock(struct sirq_net *net);
+void sirq_net_unlock(struct sirq_net *net);
+
+/* tx.c */
+int sirq_link_open(struct sirq_netdev *dev, struct sirq_error *err);
+void sirq_link_close(struct sirq_netdev *dev);
+void sirq_net_tx_action(struct sirq_cpu *cpu, void *data);
+void sirq_tx_flush_local(struct sirq_cpu *cpu, struct sirq_net_cpu *nc);
+/* The frame in buffer `idx`, complete: on its way to the device.  The buffer is not the
+ * caller's any more. */
+void sirq_tx(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, struct sirq_netdev *dev, uint32_t idx);
+/* The same end for one that does not get there. */
+void sirq_tx_drop(struct sirq_net_cpu *nc, enum sirq_tx_drop why, uint32_t idx);
+
+/* Frames that wait for the end of the poll, or of whatever made them, leave. */
+static inline void sirq_tx_flush(struct sirq_cpu *cpu, struct sirq_net_cpu *nc)
+{
+    if (__builtin_expect(nc->tx.n > 0, 0))
+        sirq_tx_flush_local(cpu, nc);
 }
 
 /* napi.c */
@@ -149,6 +228,7 @@ struct sirq_steered {
     uint32_t n; /* frames that a drop is the verdict of */
     uint64_t rx_ns;
     bool csum_partial;
+    uint32_t dev; /* its link->id */
 };
 
 /* steer.c: SIRQ_DELIVERED: goes up here; SIRQ_STEERED: is on a backlog; else why it is dropped. */

@@ -14,42 +14,12 @@
 #include <string.h>
 
 #include "checksum.h"
+#include "inet.h"
 #include "private.h"
 
-#define ETH_HLEN 14u
-#define ETH_TYPE_IPV4 0x0800u
-#define IP_HLEN_MIN 20u
 #define IP_FRAG_MASK 0x3fffu /* more fragments, and the offset */
-#define IP_PROTO_UDP 17u
-#define UDP_HLEN 8u
 
-/* The packet, seen from the layer that looks at it. */
-struct rx {
-    const uint8_t *data;
-    uint32_t len;
-    uint32_t saddr, daddr; /* network order */
-    uint16_t sport, dport; /* host order */
-    uint64_t rx_ns;
-    uint32_t n;        /* frames that a drop is the verdict of */
-    uint32_t hash;     /* of its flow, 0: not computed */
-    bool csum_partial; /* nobody filled the transport checksum in */
-};
-
-static uint32_t load16(const uint8_t *p)
-{
-    return (uint32_t)p[0] << 8 | p[1];
-}
-
-/* As it stands in memory: network order. */
-static uint32_t load32_net(const uint8_t *p)
-{
-    uint32_t v;
-
-    memcpy(&v, p, sizeof(v));
-    return v;
-}
-
-static void fill_header(struct sirq_pkt *pkt, const struct rx *rx)
+static void fill_header(struct sirq_pkt *pkt, const struct sirq_rx *rx)
 {
     pkt->rx_ns = rx->rx_ns;
     pkt->saddr = rx->saddr;
@@ -62,7 +32,7 @@ static void fill_header(struct sirq_pkt *pkt, const struct rx *rx)
 
 /* Queue the buffer that holds the frame; it stays the caller's unless delivered. */
 static __attribute__((noinline)) enum sirq_drop
-queue_in_place(struct sirq_net_cpu *nc, struct sirq_socket *sock, const struct rx *rx)
+queue_in_place(struct sirq_net_cpu *nc, struct sirq_socket *sock, const struct sirq_rx *rx)
 {
     struct sirq_pkt *pkt = nc->in_place;
 
@@ -71,7 +41,8 @@ queue_in_place(struct sirq_net_cpu *nc, struct sirq_socket *sock, const struct r
     if (rx->len > SIRQ_PKT_PAYLOAD_MAX)
         return SIRQ_DROP_OVERSIZE;
     fill_header(pkt, rx);
-    pkt->off = (uint16_t)(rx->data - pkt->data);
+    pkt->off = (uint16_t)(rx->data - pkt->data) & 0x7fff;
+    pkt->v6 = 0;
     if (!sirq_ring_put(&sock->queue, (uint32_t)(pkt - nc->net->pool.pkts)))
         return SIRQ_DROP_SOCKET_FULL;
     return SIRQ_DELIVERED;
@@ -79,7 +50,7 @@ queue_in_place(struct sirq_net_cpu *nc, struct sirq_socket *sock, const struct r
 
 /* Copy the payload into a buffer and queue that. */
 static enum sirq_drop queue_packet(struct sirq_net_cpu *nc, struct sirq_socket *sock,
-                                   const struct rx *rx)
+                                   const struct sirq_rx *rx)
 {
     struct sirq_pool *pool = &nc->net->pool;
     struct sirq_pkt *pkt;
@@ -99,6 +70,7 @@ static enum sirq_drop queue_packet(struct sirq_net_cpu *nc, struct sirq_socket *
     pkt = &pool->pkts[idx];
     fill_header(pkt, rx);
     pkt->off = 0;
+    pkt->v6 = 0;
     memcpy(pkt->data, rx->data, rx->len);
     if (sirq_ring_put(&sock->queue, idx))
         return SIRQ_DELIVERED;
@@ -106,14 +78,17 @@ static enum sirq_drop queue_packet(struct sirq_net_cpu *nc, struct sirq_socket *
     return SIRQ_DROP_SOCKET_FULL;
 }
 
-static enum sirq_drop socket_rx(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, const struct rx *rx)
+static enum sirq_drop socket_rx(struct sirq_cpu *cpu, struct sirq_net_cpu *nc,
+                                const struct sirq_rx *rx)
 {
     struct sirq_socket *sock = sirq_table_lookup(&nc->net->table, rx->daddr, rx->dport);
     struct sirq_feed *feed;
     enum sirq_drop verdict;
 
-    if (sock == NULL)
+    if (__builtin_expect(sock == NULL, 0)) {
+        sirq_icmp_error(cpu, nc, rx, SIRQ_ICMP_UNREACH, SIRQ_ICMP_UNREACH_PORT, 0);
         return SIRQ_DROP_UDP_PORT;
+    }
     feed = &sock->feed[cpu->id];
     verdict = queue_packet(nc, sock, rx);
     if (verdict == SIRQ_DELIVERED) {
@@ -127,110 +102,140 @@ static enum sirq_drop socket_rx(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, c
 }
 
 /* 0 in the checksum field: the sender made none. */
-static bool udp_csum_ok(const struct rx *rx, uint32_t udp_len)
+static bool udp_csum_ok(const struct sirq_rx *rx, uint32_t udp_len)
 {
-    if (rx->csum_partial || load16(rx->data + 6) == 0)
+    if (rx->csum_partial || sirq_load16(rx->data + 6) == 0)
         return true;
-    return sirq_csum_pseudo(rx->saddr, rx->daddr, IP_PROTO_UDP, rx->data, udp_len) == 0xffff;
+    return sirq_csum_pseudo(rx->saddr, rx->daddr, SIRQ_PROTO_UDP, rx->data, udp_len) == 0xffff;
 }
 
-static enum sirq_drop udp_rx(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, struct rx *rx)
+static enum sirq_drop udp_rx(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, struct sirq_rx *rx)
 {
     uint32_t udp_len;
 
-    if (rx->len < UDP_HLEN)
+    if (rx->len < SIRQ_UDP_HLEN)
         return SIRQ_DROP_UDP_SHORT;
-    udp_len = load16(rx->data + 4);
-    if (udp_len < UDP_HLEN || udp_len > rx->len)
+    udp_len = sirq_load16(rx->data + 4);
+    if (udp_len < SIRQ_UDP_HLEN || udp_len > rx->len)
         return SIRQ_DROP_UDP_LEN;
     if (!udp_csum_ok(rx, udp_len))
         return SIRQ_DROP_UDP_CSUM;
-    rx->sport = (uint16_t)load16(rx->data);
-    rx->dport = (uint16_t)load16(rx->data + 2);
-    rx->data += UDP_HLEN;
-    rx->len = udp_len - UDP_HLEN;
+    rx->sport = (uint16_t)sirq_load16(rx->data);
+    rx->dport = (uint16_t)sirq_load16(rx->data + 2);
+    rx->data += SIRQ_UDP_HLEN;
+    rx->len = udp_len - SIRQ_UDP_HLEN;
     return socket_rx(cpu, nc, rx);
 }
 
-static bool ip_source_bad(uint32_t saddr)
+/* Is it for us?  With addresses of our own these decide, else those of sockets do. */
+static enum sirq_drop ip_destination(struct sirq_cpu *cpu, struct sirq_net_cpu *nc,
+                                     struct sirq_rx *rx)
 {
-    uint8_t first;
-
-    memcpy(&first, &saddr, 1);
-    return (first & 0xf0) == 0xe0 || saddr == UINT32_MAX; /* 224.0.0.0/4, broadcast */
+    if (__atomic_load_n(&nc->net->fib, __ATOMIC_RELAXED) == NULL)
+        return sirq_table_takes_addr(&nc->net->table, rx->daddr) ? SIRQ_DELIVERED
+                                                                 : SIRQ_DROP_IP_DST;
+    if (rx->dev != NULL && rx->daddr == __atomic_load_n(&rx->dev->addr4, __ATOMIC_RELAXED))
+        return SIRQ_DELIVERED;
+    return sirq_ip4_route(cpu, nc, rx);
 }
 
 /* The header's own checks; its length in *hlen, the packet's in *total. */
-static enum sirq_drop ip_check(const struct rx *rx, uint32_t *hlen, uint32_t *total)
+static enum sirq_drop ip_check(const struct sirq_rx *rx, uint32_t *hlen, uint32_t *total)
 {
-    if (rx->len < IP_HLEN_MIN)
+    if (rx->len < SIRQ_IP4_HLEN)
         return SIRQ_DROP_IP_SHORT;
     if (rx->data[0] >> 4 != 4)
         return SIRQ_DROP_IP_VERSION;
     *hlen = (rx->data[0] & 15u) * 4;
-    if (*hlen < IP_HLEN_MIN || *hlen > rx->len)
+    if (*hlen < SIRQ_IP4_HLEN || *hlen > rx->len)
         return SIRQ_DROP_IP_IHL;
-    *total = load16(rx->data + 2);
+    *total = sirq_load16(rx->data + 2);
     if (*total < *hlen || *total > rx->len)
         return SIRQ_DROP_IP_LEN;
     if (sirq_csum(rx->data, *hlen) != 0xffff)
         return SIRQ_DROP_IP_CSUM;
-    if ((load16(rx->data + 6) & IP_FRAG_MASK) != 0)
+    if ((sirq_load16(rx->data + 6) & IP_FRAG_MASK) != 0)
         return SIRQ_DROP_IP_FRAG;
     return SIRQ_DELIVERED;
 }
 
-static enum sirq_drop ip_rx(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, struct rx *rx)
+static enum sirq_drop ip_rx(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, struct sirq_rx *rx)
 {
     uint32_t hlen, total;
     enum sirq_drop drop = ip_check(rx, &hlen, &total);
+    uint8_t proto;
 
-    if (drop != SIRQ_DELIVERED)
-        return drop;
-    rx->saddr = load32_net(rx->data + 12);
-    rx->daddr = load32_net(rx->data + 16);
-    if (ip_source_bad(rx->saddr))
+    if (__builtin_expect(drop != SIRQ_DELIVERED, 0))
+        return drop == SIRQ_DROP_IP_FRAG ? sirq_ip4_fragment(cpu, nc, rx, total) : drop;
+    rx->saddr = sirq_load32_net(rx->data + 12);
+    rx->daddr = sirq_load32_net(rx->data + 16);
+    if (sirq_ip4_source_bad(rx->saddr))
         return SIRQ_DROP_IP_SRC;
-    if (!sirq_table_takes_addr(&nc->net->table, rx->daddr))
-        return SIRQ_DROP_IP_DST;
-    if (rx->data[9] != IP_PROTO_UDP)
-        return SIRQ_DROP_IP_PROTO;
+    rx->ip = rx->data;
+    rx->ip_len = total;
+    drop = ip_destination(cpu, nc, rx);
+    if (__builtin_expect(drop != SIRQ_DELIVERED, 0))
+        return drop;
+    proto = rx->data[9];
     rx->data += hlen;
     rx->len = total - hlen; /* and not what Ethernet padded it with */
+    if (__builtin_expect(proto != SIRQ_PROTO_UDP, 0))
+        return sirq_ip4_other(cpu, nc, rx, proto);
     return udp_rx(cpu, nc, rx);
 }
 
-static enum sirq_drop eth_rx(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, struct rx *rx)
+static enum sirq_drop eth_rx(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, struct sirq_rx *rx)
 {
-    if (rx->len < ETH_HLEN)
+    uint32_t hlen = SIRQ_ETH_HLEN;
+
+    if (rx->len < SIRQ_ETH_HLEN)
         return SIRQ_DROP_ETH_SHORT;
-    if (load16(rx->data + 12) != ETH_TYPE_IPV4)
-        return SIRQ_DROP_ETH_TYPE;
-    rx->data += ETH_HLEN;
-    rx->len -= ETH_HLEN;
+    if (rx->dev != NULL && sirq_eth_foreign(rx->dev, rx->data))
+        return SIRQ_DROP_ETH_DST;
+    rx->eth = rx->data;
+    if (__builtin_expect(sirq_load16(rx->data + 12) != SIRQ_ETH_IPV4 ||
+                             (rx->dev != NULL && rx->dev->vlan != 0),
+                         0)) {
+        enum sirq_drop verdict = sirq_eth_other(cpu, nc, rx, &hlen);
+
+        if (hlen == 0)
+            return verdict;
+    }
+    rx->data += hlen;
+    rx->len -= hlen;
     return ip_rx(cpu, nc, rx);
 }
 
 /* SIRQ_DELIVERED: it is to go up here. */
 static enum sirq_drop rx_steer(struct sirq_cpu *cpu, struct sirq_net_cpu *nc,
-                               struct sirq_steer *steer, struct rx *rx)
+                               struct sirq_steer *steer, struct sirq_rx *rx)
 {
     struct sirq_steered in = {.frame = rx->data,
                               .len = rx->len,
                               .n = rx->n,
                               .rx_ns = rx->rx_ns,
-                              .csum_partial = rx->csum_partial};
+                              .csum_partial = rx->csum_partial,
+                              .dev = rx->dev->link->id};
     enum sirq_drop verdict = sirq_steer(cpu, nc->net, steer, &in);
 
     rx->hash = in.hash;
     return verdict;
 }
 
+static uint64_t *counter_of(struct sirq_net_stats *stats, enum sirq_drop verdict)
+{
+    if (__builtin_expect(verdict < SIRQ_NR_DROPS, 1))
+        return &stats->verdict[verdict];
+    return verdict == SIRQ_STEERED   ? &stats->steered
+           : verdict == SIRQ_HANDLED ? &stats->handled
+                                     : &stats->forwarded;
+}
+
 enum sirq_drop sirq_net_rx_alike(struct sirq_cpu *cpu, struct sirq_netdev *dev,
                                  const uint8_t *frame, uint32_t len, uint64_t rx_ns, uint32_t n)
 {
     struct sirq_net_cpu *nc = sirq_net_cpu(cpu);
-    struct rx rx = {.data = frame, .len = len, .rx_ns = rx_ns, .n = n};
+    struct sirq_rx rx = {.data = frame, .len = len, .rx_ns = rx_ns, .n = n, .dev = dev};
     enum sirq_drop verdict = SIRQ_DELIVERED;
 
     assert(nc->polling && n > 0); /* wake-ups and sums are settled when the poll ends */
@@ -243,14 +248,16 @@ enum sirq_drop sirq_net_rx_alike(struct sirq_cpu *cpu, struct sirq_netdev *dev,
     } else if (nc->in_place != NULL) {
         rx.csum_partial = nc->in_place->csum_partial != 0;
         rx.hash = nc->in_place->hash;
+        /* Null when it was closed meanwhile. */
+        rx.dev = __atomic_load_n(&nc->net->devs[nc->in_place->dev], __ATOMIC_ACQUIRE);
     }
     if (__builtin_expect(verdict == SIRQ_DELIVERED, 1))
         verdict = eth_rx(cpu, nc, &rx);
-    if (verdict == SIRQ_DELIVERED || __builtin_expect(verdict == SIRQ_STEERED, 0))
+    if (__builtin_expect(verdict >= SIRQ_NR_DROPS, 0) || verdict == SIRQ_DELIVERED)
         n = 1;
     if (__builtin_expect(nc->in_place == NULL, 1))
         COUNT(nc->stats.frames, n);
-    COUNT(*(verdict == SIRQ_STEERED ? &nc->stats.steered : &nc->stats.verdict[verdict]), n);
+    COUNT(*counter_of(&nc->stats, verdict), n);
     return verdict;
 }
 

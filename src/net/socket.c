@@ -19,14 +19,13 @@
 #define RCVBUF_MIN ((size_t)4 << 10)
 #define RCVBUF_MAX ((size_t)256 << 20)
 
-/* Control path only; nobody in softirq context takes it. */
-static void net_lock(struct sirq_net *net)
+void sirq_net_lock(struct sirq_net *net)
 {
     while (__atomic_exchange_n(&net->lock, 1, __ATOMIC_ACQUIRE) != 0)
         net->core->host->relax(&net->core->cpus[0]);
 }
 
-static void net_unlock(struct sirq_net *net)
+void sirq_net_unlock(struct sirq_net *net)
 {
     __atomic_store_n(&net->lock, 0, __ATOMIC_RELEASE);
 }
@@ -72,9 +71,9 @@ int sirq_socket_open(struct sirq_net *net, const struct sirq_socket_config *conf
     sock = socket_alloc(net, config);
     if (sock == NULL)
         return -ENOMEM;
-    net_lock(net);
+    sirq_net_lock(net);
     err = sirq_table_insert_locked(&net->table, sock);
-    net_unlock(net);
+    sirq_net_unlock(net);
     if (err != 0) {
         free(sock);
         return err;
@@ -101,9 +100,9 @@ void sirq_socket_close(struct sirq_socket *sock)
     if (sock == NULL)
         return;
     net = sock->net;
-    net_lock(net);
+    sirq_net_lock(net);
     addr = sirq_table_remove_locked(&net->table, sock);
-    net_unlock(net);
+    sirq_net_unlock(net);
     sirq_synchronize_call(net->core, sirq_feeds_forget, sock);
     assert(__atomic_load_n(&sock->wq.nwaiters, __ATOMIC_RELAXED) == 0);
     queue_drain(sock);

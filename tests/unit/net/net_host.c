@@ -154,6 +154,7 @@ void net_host_init(struct net_host *h, const struct sirq_net_config *config)
     net_host_run_on(0);
     check(sirq_core_init(&h->core, h->cpu, NET_HOST_CPUS, 250, &net_host_table, h) == 0, "core");
     h->now_ns = 1000 * h->core.tick_ns;
+    check(sirq_timer_open(&h->core, h->timers) == 0, "timers");
     sirq_set_policy(&h->core, sirq_policy_find("inline"));
     check(sirq_net_create(&h->net, &h->core, config) == 0, "net");
 }
@@ -162,6 +163,18 @@ void net_host_fini(struct net_host *h)
 {
     net_host_check_sums(h);
     sirq_net_destroy(h->net);
+}
+
+void net_host_sleep(struct net_host *h, uint64_t ns)
+{
+    for (uint64_t end = h->now_ns + ns; h->now_ns < end;) {
+        h->now_ns += h->core.tick_ns;
+        for (unsigned i = 0; i < NET_HOST_CPUS; i++) {
+            sirq_hardirq_enter(&h->cpu[i]);
+            sirq_tick(&h->cpu[i]);
+            sirq_hardirq_exit(&h->cpu[i]);
+        }
+    }
 }
 
 void net_host_run_on(int cpu)
@@ -184,8 +197,12 @@ void net_host_check_sums(const struct net_host *h)
     sirq_net_stats_sum(h->net, &stats);
     for (unsigned v = 0; v < SIRQ_NR_DROPS; v++)
         sum += stats.verdict[v];
-    sum += stats.steered - stats.received_rps;
+    sum += stats.steered - stats.received_rps + stats.handled + stats.forwarded;
     check(stats.frames == sum, "frames != sum of verdicts and of frames on backlogs");
+    sum = stats.tx_held - stats.tx_released;
+    for (unsigned v = 0; v < SIRQ_NR_TX_DROPS; v++)
+        sum += stats.tx_verdict[v];
+    check(stats.tx_frames == sum, "tx_frames != sum of verdicts and of frames that wait");
 }
 
 /* ---- the device --------------------------------------------------------------------- */
@@ -266,6 +283,35 @@ static bool dev_pending(const struct sirq_netdev *netdev)
     return waiting(dev_of(netdev)) != 0;
 }
 
+static int dev_tx(struct sirq_cpu *cpu, struct sirq_netdev *netdev, const uint8_t *frame,
+                  uint32_t len)
+{
+    struct test_dev *dev = dev_of(netdev);
+
+    check(sirq_in_softirq(cpu), "tx without bottom halves off");
+    if (dev->on_tx != NULL)
+        dev->on_tx(dev, cpu);
+    if (len > TEST_TX_FRAME)
+        return -EMSGSIZE;
+    if (dev->nsent == TEST_TX_RING)
+        return -ENOBUFS;
+    memcpy(dev->sent[dev->nsent], frame, len);
+    dev->sent_len[dev->nsent++] = len;
+    return 0;
+}
+
+static void dev_tx_flush(struct sirq_cpu *cpu, struct sirq_netdev *netdev)
+{
+    (void)cpu;
+    dev_of(netdev)->flushes++;
+}
+
+static void dev_tx_clean(struct sirq_cpu *cpu, struct sirq_netdev *netdev)
+{
+    (void)cpu;
+    dev_of(netdev)->cleans++;
+}
+
 static void dev_stats(const struct sirq_netdev *netdev, struct sirq_netdev_stats *out)
 {
     out->rx_packets = __atomic_load_n(&dev_of(netdev)->tail, __ATOMIC_ACQUIRE);
@@ -281,6 +327,9 @@ const struct sirq_driver test_driver = {
     .irq_mask = dev_mask,
     .irq_unmask = dev_unmask,
     .rx_pending = dev_pending,
+    .tx = dev_tx,
+    .tx_flush = dev_tx_flush,
+    .tx_clean = dev_tx_clean,
     .stats = dev_stats,
 };
 
@@ -297,6 +346,11 @@ void test_dev_close(struct test_dev *dev, struct sirq_cpu *cpu)
     dev->masked = 1;
     sirq_napi_disable(cpu, &dev->dev.napi);
     sirq_netdev_close(&dev->dev);
+}
+
+void test_dev_sent_clear(struct test_dev *dev)
+{
+    dev->nsent = 0;
 }
 
 void test_dev_put(struct test_dev *dev, const void *frame, uint32_t len, uint64_t rx_ns)

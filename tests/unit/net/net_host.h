@@ -10,12 +10,14 @@
 
 #include <sirq/driver.h>
 #include <sirq/policy.h>
+#include <sirq/timer.h>
 
 #define NET_HOST_CPUS 2u
 
 struct net_host {
     struct sirq_core core;
     struct sirq_cpu cpu[NET_HOST_CPUS];
+    struct sirq_timer_base timers[NET_HOST_CPUS];
     struct sirq_net *net;
     uint64_t now_ns;                /* __atomic */
     unsigned nwakes;                /* __atomic: calls of sirq_host.wake */
@@ -33,6 +35,9 @@ struct net_host {
 void net_host_init(struct net_host *h, const struct sirq_net_config *config);
 void net_host_fini(struct net_host *h);
 
+/* Let time pass, a tick at a time, and the timers of all CPUs run. */
+void net_host_sleep(struct net_host *h, uint64_t ns);
+
 /* The calling thread runs on CPU `cpu` from now on; -1: on none. */
 void net_host_run_on(int cpu);
 
@@ -42,6 +47,8 @@ void net_host_ksoftirqd(struct net_host *h, unsigned cpu, unsigned runs);
 /* ---- a device whose ring is an array ------------------------------------------------- */
 
 #define TEST_RING 1024u
+#define TEST_TX_RING 64u
+#define TEST_TX_FRAME 2048u
 
 struct test_frame {
     const uint8_t *data;
@@ -56,9 +63,14 @@ struct test_dev {
     unsigned masked;     /* 1: no interrupts */
     unsigned acks, masks, unmasks, polls;
     bool fail_open;
-    void (*on_unmask)(struct test_dev *dev); /* what happens in that very moment */
-    enum sirq_drop last;                     /* verdict of the last frame */
-    uint32_t alike;                          /* > 0: each frame stands for so many */
+    void (*on_unmask)(struct test_dev *dev);   /* what happens in that very moment */
+    enum sirq_drop last;                       /* verdict of the last frame */
+    uint32_t alike;                            /* > 0: each frame stands for so many */
+    uint8_t sent[TEST_TX_RING][TEST_TX_FRAME]; /* frames it was given to send */
+    uint32_t sent_len[TEST_TX_RING];
+    unsigned nsent;           /* all of them; those beyond the ring are refused */
+    unsigned flushes, cleans; /* calls */
+    void (*on_tx)(struct test_dev *dev, struct sirq_cpu *cpu); /* in the driver's tx */
 };
 
 extern const struct sirq_driver test_driver;
@@ -73,7 +85,11 @@ void test_dev_interrupt(struct test_dev *dev, struct sirq_cpu *cpu);
 enum sirq_drop test_dev_rx(struct test_dev *dev, struct sirq_cpu *cpu, const void *frame,
                            uint32_t len);
 
-/* frames == sum(verdict[]) + frames on backlogs, or the test fails. */
+/* Forget what was sent: there is room again. */
+void test_dev_sent_clear(struct test_dev *dev);
+
+/* frames == sum(verdict[]) + handled + forwarded + frames on backlogs, and the same of frames to
+ * be sent, or the test fails. */
 void net_host_check_sums(const struct net_host *h);
 
 #endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * forward.c - packets for others (RFC 1812, section 5).
+ *
+ * The packet is copied into a buffer of ours and changed there: the frame is the device's.  What
+ * is too long for the next link is not fragmented: with DF set its source is told, without it is
+ * dropped too, and the source told likewise (that is what IPv6 does).
+ */
+#define SIRQ_NET_INTERNAL
+#include "inet.h"
+
+/* One less TTL, and the header checksum as RFC 1624 has it: HC' = ~(~HC + ~m + m'). */
+static void decrement_ttl(uint8_t *ip)
+{
+    uint32_t sum = sirq_load16(ip + 10) + 0x100; /* the word of the TTL lost 0x100 */
+
+    ip[8]--;
+    sirq_store16(ip + 10, (sum + (sum >> 16)) & 0xffff);
+}
+
+enum sirq_drop sirq_ip4_forward(struct sirq_cpu *cpu, struct sirq_net_cpu *nc,
+                                const struct sirq_rx *rx, const struct sirq_hop *hop)
+{
+    const struct sirq_ip dst = sirq_ip_v4(rx->daddr);
+    struct sirq_pkt *pkt;
+    uint32_t idx, mtu;
+
+    if (hop == NULL) {
+        sirq_icmp_error(cpu, nc, rx, SIRQ_ICMP_UNREACH, SIRQ_ICMP_UNREACH_NET, 0);
+        return SIRQ_DROP_IP_ROUTE;
+    }
+    if (rx->ip[8] <= 1) {
+        sirq_icmp_error(cpu, nc, rx, SIRQ_ICMP_TIME, 0, 0);
+        return SIRQ_DROP_IP_TTL;
+    }
+    mtu = __atomic_load_n(&hop->dev->mtu, __ATOMIC_RELAXED);
+    if (rx->ip_len > mtu) {
+        sirq_icmp_error(cpu, nc, rx, SIRQ_ICMP_UNREACH, SIRQ_ICMP_UNREACH_FRAG, mtu);
+        return SIRQ_DROP_IP_MTU;
+    }
+    pkt = sirq_tx_alloc(nc, &idx);
+    if (pkt == NULL)
+        return SIRQ_DROP_NO_BUFFER;
+    memcpy(pkt->data + SIRQ_TX_L3, rx->ip, rx->ip_len);
+    pkt->len = (uint16_t)rx->ip_len;
+    decrement_ttl(pkt->data + SIRQ_TX_L3);
+    sirq_hop_output(cpu, nc, hop, &dst, idx);
+    return SIRQ_FORWARDED;
+}

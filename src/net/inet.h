@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * inet.h - what the files of the host and router side of src/net share: addresses, headers,
+ * routes, neighbours.
+ *
+ * Packets that we make or forward are built in a packet buffer with the IP header at
+ * data[SIRQ_TX_L3] and pkt->len bytes from there; sirq_ip_output() puts the Ethernet header
+ * before it.
+ */
+#ifndef SIRQ_NET_INET_H
+#define SIRQ_NET_INET_H
+
+#ifndef SIRQ_NET_INTERNAL
+#error "src/net/inet.h is private to src/net"
+#endif
+
+#include <string.h>
+
+#include <sirq/inet.h>
+
+#include "private.h"
+
+#define SIRQ_ETH_HLEN 14u
+#define SIRQ_ETH_IPV4 0x0800u
+#define SIRQ_ETH_ARP 0x0806u
+#define SIRQ_ETH_VLAN 0x8100u
+#define SIRQ_ETH_IPV6 0x86ddu
+#define SIRQ_IP4_HLEN 20u
+#define SIRQ_IP6_HLEN 40u
+#define SIRQ_PROTO_ICMP 1u
+#define SIRQ_PROTO_UDP 17u
+#define SIRQ_PROTO_ICMP6 58u
+#define SIRQ_UDP_HLEN 8u
+#define SIRQ_TTL 64u /* of what we send; RFC 1700 */
+
+/* Room for the Ethernet header and a tag; the IP header begins a cache line. */
+#define SIRQ_TX_L3 36u
+_Static_assert(SIRQ_TX_L3 + SIRQ_MTU_MAX <= SIRQ_PKT_ROOM, "the longest packet fits");
+_Static_assert(SIRQ_TX_L3 + SIRQ_IP6_HLEN + SIRQ_UDP_HLEN <= SIRQ_PKT_ROOM - SIRQ_PKT_PAYLOAD_MAX,
+               "the longest datagram fits");
+
+static inline uint32_t sirq_load16(const uint8_t *p)
+{
+    return (uint32_t)p[0] << 8 | p[1];
+}
+
+static inline void sirq_store16(uint8_t *p, uint32_t v)
+{
+    p[0] = (uint8_t)(v >> 8);
+    p[1] = (uint8_t)v;
+}
+
+static inline uint32_t sirq_load32(const uint8_t *p)
+{
+    return sirq_load16(p) << 16 | sirq_load16(p + 2);
+}
+
+static inline void sirq_store32(uint8_t *p, uint32_t v)
+{
+    sirq_store16(p, v >> 16);
+    sirq_store16(p + 2, v & 0xffff);
+}
+
+/* As it stands in memory: network order. */
+static inline uint32_t sirq_load32_net(const uint8_t *p)
+{
+    uint32_t v;
+
+    memcpy(&v, p, sizeof(v));
+    return v;
+}
+
+static inline struct sirq_ip sirq_load_ip6(const uint8_t *p)
+{
+    struct sirq_ip ip;
+
+    memcpy(&ip, p, sizeof(ip));
+    return ip;
+}
+
+static inline bool sirq_ip_equal(const struct sirq_ip *a, const struct sirq_ip *b)
+{
+    return memcmp(a, b, sizeof(*a)) == 0;
+}
+
+static inline bool sirq_ip_none(const struct sirq_ip *ip)
+{
+    static const struct sirq_ip none;
+
+    return sirq_ip_equal(ip, &none);
+}
+
+static inline bool sirq_ip_is_v4(const struct sirq_ip *ip)
+{
+    static const uint8_t mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+
+    return memcmp(ip, mapped, sizeof(mapped)) == 0;
+}
+
+/* 224.0.0.0/4, ff00::/8; and the broadcast of all nets. */
+static inline bool sirq_ip_multicast(const struct sirq_ip *ip)
+{
+    if (sirq_ip_is_v4(ip))
+        return (ip->b[12] & 0xf0) == 0xe0 || sirq_load32(ip->b + 12) == UINT32_MAX;
+    return ip->b[0] == 0xff;
+}
+
+/* fe80::/10; 169.254.0.0/16 is not treated as such. */
+static inline bool sirq_ip_link_local(const struct sirq_ip *ip)
+{
+    return ip->b[0] == 0xfe && (ip->b[1] & 0xc0) == 0x80;
+}
+
+/* ---- routes (fib.c, inet.c) ------------------------------------------------------------- */
+
+enum sirq_hop_type {
+    SIRQ_HOP_LOCAL,     /* an address of ours */
+    SIRQ_HOP_BROADCAST, /* of one of our prefixes */
+    SIRQ_HOP_LINK,      /* a neighbour */
+    SIRQ_HOP_GATEWAY    /* by a neighbour */
+};
+
+struct sirq_hop {
+    struct sirq_ip dst;
+    struct sirq_ip gateway;
+    struct sirq_ip src; /* our address towards it; LOCAL: itself */
+    struct sirq_netdev *dev;
+    uint8_t plen; /* of 128 bits */
+    uint8_t type; /* enum sirq_hop_type */
+};
+
+/* The hop of the longest prefix of `addr`, or null.  Valid until the caller's softirq or
+ * bottom-half section ends.  fib may be null. */
+const struct sirq_hop *sirq_fib_lookup(const struct sirq_fib *fib, const struct sirq_ip *addr);
+
+/* A table of n hops; the first of equal prefixes counts.  Null: out of memory. */
+struct sirq_fib *sirq_fib_build(const struct sirq_hop *hops, uint32_t n);
+const struct sirq_hop *sirq_fib_hops(const struct sirq_fib *fib, uint32_t *n);
+size_t sirq_fib_bytes(uint32_t n);
+struct sirq_ip sirq_ip_masked(const struct sirq_ip *ip, unsigned plen);
+
+static inline const struct sirq_hop *sirq_route_lookup(const struct sirq_net *net,
+                                                       const struct sirq_ip *addr)
+{
+    return sirq_fib_lookup(__atomic_load_n(&net->fib, __ATOMIC_ACQUIRE), addr);
+}
+
+void sirq_inet_forget(struct sirq_netdev *dev);
+void sirq_inet_fini(struct sirq_net *net);
+
+/* ---- neighbours (neigh.c) ----------------------------------------------------------------- */
+
+int sirq_neigh_init(struct sirq_net *net);
+void sirq_neigh_fini(struct sirq_net *net);
+/* In sirq_synchronize_call(): every entry of the device (data) goes, and what waits for it. */
+void sirq_neigh_forget(struct sirq_cpu *cpu, void *data);
+
+/* Send the packet in `idx` to `next` on `dev`, asking for its MAC first if need be. */
+void sirq_neigh_output(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, struct sirq_netdev *dev,
+                       const struct sirq_ip *next, uint32_t idx);
+
+/* `addr` on `dev` said that it has `mac`.  Only those that are known or asked for are noted. */
+void sirq_neigh_update(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, struct sirq_netdev *dev,
+                       const struct sirq_ip *addr, const uint8_t mac[6]);
+
+/* ---- going up, cold ----------------------------------------------------------------------- */
+
+/* Not plain IPv4.  *hlen: 0: it had its verdict, the one returned; else IPv4 begins there. */
+enum sirq_drop sirq_eth_other(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, struct sirq_rx *rx,
+                              uint32_t *hlen);
+enum sirq_drop sirq_arp_rx(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, const struct sirq_rx *rx);
+enum sirq_drop sirq_ip4_fragment(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, struct sirq_rx *rx,
+                                 uint32_t total);
+/* The destination is not the device's own address: SIRQ_DELIVERED: for us nevertheless. */
+enum sirq_drop sirq_ip4_route(struct sirq_cpu *cpu, struct sirq_net_cpu *nc,
+                              const struct sirq_rx *rx);
+enum sirq_drop sirq_ip4_other(struct sirq_cpu *cpu, struct sirq_net_cpu *nc,
+                              const struct sirq_rx *rx, uint8_t proto);
+enum sirq_drop sirq_icmp_rx(struct sirq_cpu *cpu, struct sirq_net_cpu *nc,
+                            const struct sirq_rx *rx);
+
+/* 224.0.0.0/4, broadcast.  Network order. */
+static inline bool sirq_ip4_source_bad(uint32_t saddr)
+{
+    uint8_t first;
+
+    memcpy(&first, &saddr, 1);
+    return (first & 0xf0) == 0xe0 || saddr == UINT32_MAX;
+}
+
+/* Is the frame for another Ethernet address?  A device without one takes all. */
+static inline bool sirq_eth_foreign(const struct sirq_netdev *dev, const uint8_t *eth)
+{
+    uint32_t ours4, theirs4;
+    uint16_t ours2, theirs2;
+
+    memcpy(&ours4, dev->mac, 4);
+    memcpy(&ours2, dev->mac + 4, 2);
+    memcpy(&theirs4, eth, 4);
+    memcpy(&theirs2, eth + 4, 2);
+    return (ours4 != theirs4 || ours2 != theirs2) && (ours4 | ours2) != 0 && !(eth[0] & 1);
+}
+
+/* ---- ICMP errors (icmp.c) --------------------------------------------------------------- */
+
+#define SIRQ_ICMP_UNREACH 3u
+#define SIRQ_ICMP_UNREACH_NET 0u
+#define SIRQ_ICMP_UNREACH_HOST 1u
+#define SIRQ_ICMP_UNREACH_PROTO 2u
+#define SIRQ_ICMP_UNREACH_PORT 3u
+#define SIRQ_ICMP_UNREACH_FRAG 4u
+#define SIRQ_ICMP_TIME 11u
+
+/* Tell the source of the packet at rx->ip, unless that must not be, or too many were told. */
+void sirq_icmp_error(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, const struct sirq_rx *rx,
+                     uint8_t type, uint8_t code, uint32_t info);
+/* May another error be sent?  Takes one from this CPU's share, or counts. */
+bool sirq_icmp_allowed(struct sirq_cpu *cpu, struct sirq_net_cpu *nc);
+
+/* forward.c */
+enum sirq_drop sirq_ip4_forward(struct sirq_cpu *cpu, struct sirq_net_cpu *nc,
+                                const struct sirq_rx *rx, const struct sirq_hop *hop);
+
+/* ---- going down --------------------------------------------------------------------------- */
+
+/* EtherType of the packet in a buffer to be sent. */
+static inline uint32_t sirq_pkt_type(const struct sirq_pkt *pkt)
+{
+    return pkt->data[SIRQ_TX_L3] >> 4 == 4 ? SIRQ_ETH_IPV4 : SIRQ_ETH_IPV6;
+}
+
+/* A buffer for a packet to be sent, or null. */
+struct sirq_pkt *sirq_tx_alloc(struct sirq_net_cpu *nc, uint32_t *idx);
+
+/* Send the IP packet in `idx` (see above) to `dst`: route, neighbour, device. */
+void sirq_ip_output(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, const struct sirq_ip *dst,
+                    uint32_t idx);
+/* The same where the hop is known. */
+void sirq_hop_output(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, const struct sirq_hop *hop,
+                     const struct sirq_ip *dst, uint32_t idx);
+
+/* The Ethernet header before what lies at data[SIRQ_TX_L3], and off to the device. */
+void sirq_eth_output(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, struct sirq_netdev *dev,
+                     const uint8_t mac[6], uint32_t type, uint32_t idx);
+
+/* An IPv4 header of 20 bytes for pkt->len bytes in all, checksum filled in. */
+void sirq_ip4_header(struct sirq_pkt *pkt, uint32_t saddr, uint32_t daddr, uint8_t proto);
+
+/* Ask for the MAC of `addr`: all, or with a mac that one. */
+void sirq_arp_request(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, struct sirq_netdev *dev,
+                      const struct sirq_ip *addr, const uint8_t *mac);
+
+#endif
