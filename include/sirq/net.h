@@ -328,6 +328,20 @@ void sirq_socket_close(struct sirq_socket *sock);
 int sirq_recv(struct sirq_socket *sock, struct sirq_msg *msgs, unsigned n, int64_t timeout_ns);
 
 /*
+ * Send up to `n` datagrams from the socket's port to daddr and dport of each; `len` bytes at
+ * buf.  saddr: 0, or the address of ours to send from (of a received message: its daddr, when it
+ * was not sent to many); else the socket's own, else the one that belongs to the route.  size,
+ * sport and rx_ns are not looked at.  Checksums are filled in; never fragmented.  Needs
+ * addresses and routes (sirq/inet.h).  Task context; several threads may send on one socket.
+ * Returns how many are on their way, in order; what becomes of them is counted
+ * (sirq_net_stats.tx_verdict), as losses further on would not be known either.  When it is none:
+ * -EINVAL, -ENETUNREACH (no route), -EADDRNOTAVAIL (saddr is not ours, or none to send from),
+ * -EMSGSIZE (longer than SIRQ_PKT_PAYLOAD_MAX, or the device's MTU allows), -ENOBUFS (packet pool
+ * empty), or -EDEADLK when called from a softirq or hardirq.
+ */
+int sirq_send(struct sirq_socket *sock, const struct sirq_msg *msgs, unsigned n);
+
+/*
  * A descriptor that polls readable while datagrams may be queued: for epoll, libuv, poll.
  * Receive with timeout 0 until -EAGAIN, which re-arms it.  Made at the first call, owned
  * by the socket.  Task context.  Or -errno.

@@ -51,6 +51,14 @@ void *sirq_shm_reserve(struct sirq_shm *shm);
 void sirq_shm_commit(struct sirq_shm *shm, uint32_t len, uint64_t now_ns);
 void sirq_shm_publish(struct sirq_shm *shm);
 
+/*
+ * What the device sent: the oldest frame not yet taken, its length in *len and when it was sent
+ * (host clock) in *tx_ns (may be null); null: none.  It stays until sirq_shm_received(), which
+ * frees its place.  One thread at a time; there is no doorbell this way, so poll.
+ */
+const void *sirq_shm_receive(struct sirq_shm *shm, uint32_t *len, uint64_t *tx_ns);
+void sirq_shm_received(struct sirq_shm *shm);
+
 /* Count `n` frames that the producer did not even try to place because the ring is full. */
 void sirq_shm_count_drops(struct sirq_shm *shm, uint64_t n);
 

@@ -24,6 +24,7 @@
 #include <errno.h>
 #include <linux/if_packet.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -185,6 +186,8 @@ static void packet_stats(const struct sirq_netdev *dev, struct sirq_netdev_stats
     offered = __atomic_add_fetch(&nic->offered, delta.tp_packets, __ATOMIC_RELAXED);
     out->rx_waiting = offered - out->rx_dropped - out->rx_packets;
     out->rx_errors = 0;
+    out->tx_packets = __atomic_load_n(&nic->tx.packets, __ATOMIC_RELAXED);
+    out->tx_errors = __atomic_load_n(&nic->tx.errors, __ATOMIC_RELAXED);
 }
 
 static int packet_open(struct sirq_netdev *dev, const struct sirq_netdev_config *config,
@@ -203,6 +206,8 @@ static int packet_open(struct sirq_netdev *dev, const struct sirq_netdev_config 
     dev->priv = nic;
     dev->irq.fd = nic->fd;
     dev->irq.self_masking = false;
+    memcpy(dev->mac, nic->mac, sizeof(dev->mac));
+    dev->mtu = (uint16_t)(nic->mtu < UINT16_MAX ? nic->mtu : UINT16_MAX);
     return 0;
 }
 
@@ -225,5 +230,7 @@ const struct sirq_driver sirq_packet_driver = {
     .irq_mask = packet_irq_mask,
     .irq_unmask = packet_irq_unmask,
     .rx_pending = packet_rx_pending,
+    .tx = sirq_packet_tx,
+    .tx_flush = sirq_packet_tx_flush,
     .stats = packet_stats,
 };

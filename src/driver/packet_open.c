@@ -16,6 +16,7 @@
 #include <linux/if_packet.h>
 #include <net/if.h>
 #include <net/if_arp.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -119,6 +120,18 @@ static int packet_ifindex(int fd, const char *ifname, struct sirq_error *err)
     return index;
 }
 
+/* Best effort: addresses can be given by hand. */
+static void packet_identity(struct sirq_packet_nic *nic, const char *ifname)
+{
+    struct ifreq req = {0};
+
+    memcpy(req.ifr_name, ifname, strlen(ifname)); /* its length was checked */
+    if (ioctl(nic->fd, SIOCGIFMTU, &req) == 0)
+        nic->mtu = (unsigned)req.ifr_mtu;
+    if (ioctl(nic->fd, SIOCGIFHWADDR, &req) == 0 && req.ifr_hwaddr.sa_family == ARPHRD_ETHER)
+        memcpy(nic->mac, req.ifr_hwaddr.sa_data, sizeof(nic->mac));
+}
+
 static int packet_bind(const struct sirq_packet_nic *nic, const char *ifname,
                        struct sirq_error *err)
 {
@@ -149,6 +162,13 @@ int sirq_packet_nic_open(struct sirq_packet_nic *nic, const struct sirq_netdev_c
     rc = packet_ring_open(nic, ring_size, frame_size, err);
     if (rc == 0)
         rc = packet_bind(nic, config->ifname, err);
+    if (rc == 0) {
+        packet_identity(nic, config->ifname);
+        nic->tx.frame_size = frame_size;
+        nic->tx.frames = malloc((size_t)SIRQ_PACKET_BATCH * frame_size);
+        if (nic->tx.frames == NULL)
+            rc = sirq_fail(err, ENOMEM, "packet: out of memory");
+    }
     if (rc < 0)
         sirq_packet_nic_close(nic);
     return rc;
@@ -158,5 +178,6 @@ void sirq_packet_nic_close(struct sirq_packet_nic *nic)
 {
     if (nic->map != MAP_FAILED)
         munmap(nic->map, (size_t)nic->block_size * nic->nr_blocks);
+    free(nic->tx.frames);
     close(nic->fd);
 }

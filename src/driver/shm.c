@@ -138,6 +138,38 @@ static bool shm_rx_pending(const struct sirq_netdev *dev)
     return shm_waiting(dev->priv, &broken) > 0;
 }
 
+/* Places not free; the wire side's index is not trusted: a broken one makes the ring full. */
+static uint64_t shm_tx_taken(const struct sirq_shm_nic *nic)
+{
+    /* Acquire: the wire side is done with the places before we write to them. */
+    return nic->tx_placed - __atomic_load_n(&nic->map.ring->tx_cons, __ATOMIC_ACQUIRE);
+}
+
+static int shm_tx(struct sirq_cpu *cpu, struct sirq_netdev *dev, const uint8_t *frame, uint32_t len)
+{
+    struct sirq_shm_nic *nic = dev->priv;
+    struct sirq_shm_desc *desc = sirq_shm_tx_desc_at(&nic->map, nic->tx_placed);
+
+    if (len > nic->map.frame_size)
+        return -EMSGSIZE;
+    if (shm_tx_taken(nic) >= nic->map.ring_size)
+        return -ENOBUFS;
+    memcpy(sirq_shm_tx_frame_at(&nic->map, nic->tx_placed), frame, len);
+    __atomic_store_n(&desc->len, len, __ATOMIC_RELAXED);
+    __atomic_store_n(&desc->rx_ns, dev->host->now_ns(cpu), __ATOMIC_RELAXED);
+    __atomic_store_n(&nic->tx_placed, nic->tx_placed + 1, __ATOMIC_RELAXED);
+    return 0;
+}
+
+static void shm_tx_flush(struct sirq_cpu *cpu, struct sirq_netdev *dev)
+{
+    struct sirq_shm_nic *nic = dev->priv;
+
+    (void)cpu;
+    /* Release: frames and descriptors before the index that publishes them. */
+    __atomic_store_n(&nic->map.ring->tx_prod, nic->tx_placed, __ATOMIC_RELEASE);
+}
+
 static void shm_stats(const struct sirq_netdev *dev, struct sirq_netdev_stats *out)
 {
     const struct sirq_shm_nic *nic = dev->priv;
@@ -147,6 +179,10 @@ static void shm_stats(const struct sirq_netdev *dev, struct sirq_netdev_stats *o
     out->rx_errors = __atomic_load_n(&nic->rx_errors, __ATOMIC_RELAXED);
     out->rx_dropped = __atomic_load_n(&nic->map.ring->dropped, __ATOMIC_RELAXED);
     out->rx_waiting = shm_waiting(nic, &broken);
+    out->tx_packets = __atomic_load_n(&nic->tx_placed, __ATOMIC_RELAXED);
+    out->tx_waiting = out->tx_packets - __atomic_load_n(&nic->map.ring->tx_cons, __ATOMIC_RELAXED);
+    if (out->tx_waiting > nic->map.ring_size)
+        out->tx_waiting = nic->map.ring_size;
 }
 
 /* Memory of the ring, sealed: a producer that shrinks it would kill us by SIGBUS. */
@@ -240,5 +276,7 @@ const struct sirq_driver sirq_shm_driver = {
     .irq_mask = shm_irq_mask,
     .irq_unmask = shm_irq_unmask,
     .rx_pending = shm_rx_pending,
+    .tx = shm_tx,
+    .tx_flush = shm_tx_flush,
     .stats = shm_stats,
 };

@@ -8,16 +8,21 @@
 #include <errno.h>
 #include <sys/mman.h>
 
+static size_t descs_size(uint32_t ring_size)
+{
+    size_t descs = (size_t)ring_size * sizeof(struct sirq_shm_desc);
+
+    return (descs + SIRQ_SHM_LINE - 1) / SIRQ_SHM_LINE * SIRQ_SHM_LINE;
+}
+
 void sirq_shm_map_sizes(struct sirq_shm_map *map, uint32_t ring_size, uint32_t frame_size)
 {
     uint32_t lines = (frame_size + SIRQ_SHM_LINE - 1) / SIRQ_SHM_LINE;
-    size_t descs = (size_t)ring_size * sizeof(struct sirq_shm_desc);
 
-    descs = (descs + SIRQ_SHM_LINE - 1) / SIRQ_SHM_LINE * SIRQ_SHM_LINE;
     map->ring_size = ring_size;
     map->frame_size = frame_size;
     map->slot_size = (lines | 1) * SIRQ_SHM_LINE;
-    map->size = SIRQ_SHM_HEADER + descs + (size_t)ring_size * map->slot_size;
+    map->size = SIRQ_SHM_HEADER + 2 * (descs_size(ring_size) + (size_t)ring_size * map->slot_size);
 }
 
 int sirq_shm_map_open(struct sirq_shm_map *map, int memfd)
@@ -29,7 +34,9 @@ int sirq_shm_map_open(struct sirq_shm_map *map, int memfd)
         return -errno;
     map->ring = (struct sirq_shm_ring *)base;
     map->descs = (struct sirq_shm_desc *)(base + SIRQ_SHM_HEADER);
-    map->frames = base + map->size - (size_t)map->ring_size * map->slot_size;
+    map->frames = (uint8_t *)map->descs + descs_size(map->ring_size);
+    map->tx_descs = (struct sirq_shm_desc *)(map->frames + (size_t)map->ring_size * map->slot_size);
+    map->tx_frames = (uint8_t *)map->tx_descs + descs_size(map->ring_size);
     return 0;
 }
 

@@ -9,6 +9,8 @@
  *   page 0                struct sirq_shm_ring, each writer's words on lines of their own
  *   then, line-aligned    ring_size descriptors of 16 bytes, four to a line
  *   then                  ring_size frames, slot_size bytes apart
+ *   then                  the same once more, for frames that the device sends: the driver
+ *                         produces (tx_prod), the wire side consumes (tx_cons) and polls
  *
  * Length and timestamp live beside each other in the descriptors, not before the frame: a
  * 64-byte frame then touches one line and a quarter instead of two.  slot_size is an odd
@@ -37,7 +39,7 @@
 #include <stdint.h>
 
 #define SIRQ_SHM_MAGIC UINT64_C(0x31676e6972717273) /* "srqring1" */
-#define SIRQ_SHM_VERSION 1u
+#define SIRQ_SHM_VERSION 2u
 #define SIRQ_SHM_LINE 64u
 #define SIRQ_SHM_HEADER 4096u
 
@@ -56,6 +58,8 @@ struct sirq_shm_ring {
     uint64_t cons SIRQ_SHM_APART;    /* frames taken; writer: driver, once a poll */
     uint32_t irq SIRQ_SHM_APART;     /* see above; rarely written under load */
     uint64_t dropped SIRQ_SHM_APART; /* frames that found no place; writer: producer */
+    uint64_t tx_prod SIRQ_SHM_APART; /* frames sent; writer: driver, once a flush */
+    uint64_t tx_cons SIRQ_SHM_APART; /* frames taken; writer: the wire side */
 };
 
 _Static_assert(sizeof(struct sirq_shm_ring) <= SIRQ_SHM_HEADER, "header fits its page");
@@ -72,6 +76,8 @@ struct sirq_shm_map {
     struct sirq_shm_ring *ring;
     struct sirq_shm_desc *descs;
     uint8_t *frames;
+    struct sirq_shm_desc *tx_descs;
+    uint8_t *tx_frames;
     uint32_t ring_size; /* power of two */
     uint32_t frame_size;
     uint32_t slot_size;
@@ -86,7 +92,8 @@ struct sirq_shm_nic {
     uint64_t cons;       /* what ring->cons shall be; the shared word is never read back */
     uint64_t rx_packets; /* writer: rx_poll, as the next */
     uint64_t rx_errors;
-    uint32_t reported; /* a broken ring was reported once */
+    uint32_t reported;  /* a broken ring was reported once */
+    uint64_t tx_placed; /* frames to be sent that have a place; ring->tx_prod after a flush */
 };
 
 /* Fill the sizes of `map` for a ring of `ring_size` frames of `frame_size` bytes. */
@@ -104,6 +111,17 @@ static inline struct sirq_shm_desc *sirq_shm_desc_at(const struct sirq_shm_map *
 static inline uint8_t *sirq_shm_frame_at(const struct sirq_shm_map *map, uint64_t index)
 {
     return map->frames + (size_t)(index & (map->ring_size - 1)) * map->slot_size;
+}
+
+static inline struct sirq_shm_desc *sirq_shm_tx_desc_at(const struct sirq_shm_map *map,
+                                                        uint64_t index)
+{
+    return &map->tx_descs[index & (map->ring_size - 1)];
+}
+
+static inline uint8_t *sirq_shm_tx_frame_at(const struct sirq_shm_map *map, uint64_t index)
+{
+    return map->tx_frames + (size_t)(index & (map->ring_size - 1)) * map->slot_size;
 }
 
 /* Add to a counter of one writer and any readers: no locked instruction needed. */

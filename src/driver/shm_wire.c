@@ -31,6 +31,7 @@ struct sirq_shm {
     uint64_t prod;        /* what ring->prod is: we are its only writer */
     uint64_t placed;      /* prod and the frames committed since */
     uint64_t cons_cached; /* ring->cons as last seen, behind or equal to it */
+    uint64_t tx_cons;     /* what ring->tx_cons is: we are its only writer */
     int doorbell[2];      /* duplicates; [0] is never read, see above */
 };
 
@@ -104,6 +105,7 @@ int sirq_shm_attach(struct sirq_shm **out, const struct sirq_netdev *dev)
         goto close;
     shm->prod = shm->placed = __atomic_load_n(&shm->map.ring->prod, __ATOMIC_RELAXED);
     shm->cons_cached = __atomic_load_n(&shm->map.ring->cons, __ATOMIC_ACQUIRE);
+    shm->tx_cons = __atomic_load_n(&shm->map.ring->tx_cons, __ATOMIC_RELAXED);
     rc = -EPROTO; /* an earlier producer has left a broken ring behind */
     if (shm->map.ring->magic != SIRQ_SHM_MAGIC || shm->map.ring->version != SIRQ_SHM_VERSION ||
         shm->prod - shm->cons_cached > shm->map.ring_size)
@@ -183,6 +185,27 @@ bool sirq_shm_send(struct sirq_shm *shm, const void *frame, uint32_t len, uint64
     sirq_shm_commit(shm, len, now_ns);
     sirq_shm_publish(shm);
     return true;
+}
+
+const void *sirq_shm_receive(struct sirq_shm *shm, uint32_t *len, uint64_t *tx_ns)
+{
+    const struct sirq_shm_desc *desc = sirq_shm_tx_desc_at(&shm->map, shm->tx_cons);
+
+    /* Acquire: the index before the frames it publishes. */
+    if (__atomic_load_n(&shm->map.ring->tx_prod, __ATOMIC_ACQUIRE) == shm->tx_cons)
+        return NULL;
+    *len = __atomic_load_n(&desc->len, __ATOMIC_RELAXED);
+    if (*len > shm->map.frame_size)
+        *len = shm->map.frame_size;
+    if (tx_ns != NULL)
+        *tx_ns = __atomic_load_n(&desc->rx_ns, __ATOMIC_RELAXED);
+    return sirq_shm_tx_frame_at(&shm->map, shm->tx_cons);
+}
+
+void sirq_shm_received(struct sirq_shm *shm)
+{
+    /* Release: we are done with the frame before the driver reuses its place. */
+    __atomic_store_n(&shm->map.ring->tx_cons, ++shm->tx_cons, __ATOMIC_RELEASE);
 }
 
 void sirq_shm_count_drops(struct sirq_shm *shm, uint64_t n)

@@ -345,6 +345,54 @@ static void wire_device_closed_first_still_takes_frames(void **state)
     open_sized(RING, FRAME);
 }
 
+static int tx(uint8_t value, uint32_t len)
+{
+    uint8_t frame[FRAME + 1];
+
+    memset(frame, value, sizeof(frame));
+    return dev.driver->tx(NULL, &dev, frame, len);
+}
+
+static void frames_sent_are_taken_by_the_wire_in_order_after_the_flush(void **state)
+{
+    const uint8_t *frame;
+    uint64_t ns;
+    uint32_t len;
+
+    (void)state;
+    for (unsigned lap = 0; lap < 3; lap++) {
+        for (uint8_t i = 0; i < RING; i++)
+            assert_int_equal(tx(i, FRAME - i), 0);
+        assert_int_equal(tx(0, 1), -ENOBUFS);
+        assert_null(sirq_shm_receive(wire, &len, &ns));
+        dev.driver->tx_flush(NULL, &dev);
+        assert_int_equal(stats().tx_waiting, RING);
+        for (unsigned i = 0; i < RING; i++) {
+            frame = sirq_shm_receive(wire, &len, &ns);
+            assert_non_null(frame);
+            assert_int_equal(len, FRAME - i);
+            assert_int_equal(ns, 77);
+            assert_true(frame[0] == i && frame[len - 1] == i);
+            sirq_shm_received(wire);
+        }
+        assert_null(sirq_shm_receive(wire, &len, &ns));
+    }
+    assert_int_equal(tx(0, FRAME + 1), -EMSGSIZE);
+    assert_int_equal(stats().tx_packets, 3 * RING);
+    assert_int_equal(stats().tx_waiting, 0);
+}
+
+/* The wire side is not trusted: an index that cannot be makes a full ring, not a write beyond. */
+static void wire_index_beyond_the_ring_stops_sending(void **state)
+{
+    (void)state;
+    nic()->map.ring->tx_cons = 5;
+    assert_int_equal(tx(0, 1), -ENOBUFS);
+    assert_true(stats().tx_waiting <= RING);
+    nic()->map.ring->tx_cons = 0;
+    assert_int_equal(tx(0, 1), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -372,6 +420,8 @@ int main(void)
         SHM_TEST(poll_overwritten_header_sizes_are_not_used),
         SHM_TEST(ring_memory_cannot_be_shrunk),
         SHM_TEST(wire_device_closed_first_still_takes_frames),
+        SHM_TEST(frames_sent_are_taken_by_the_wire_in_order_after_the_flush),
+        SHM_TEST(wire_index_beyond_the_ring_stops_sending),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
