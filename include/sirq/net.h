@@ -295,19 +295,22 @@ unsigned sirq_net_backlog_len(const struct sirq_net *net, unsigned cpu);
 struct sirq_socket;
 
 struct sirq_socket_config {
-    uint32_t addr; /* IPv4 in network order, 0: any, multicast and broadcast too */
-    uint16_t port; /* host order, 1..65535 */
-    size_t rcvbuf; /* byte cap of the queue in truesize; 0: 1 MiB, 4 KiB to 256 MiB */
+    uint32_t addr;        /* IPv4 in network order, 0: any, multicast and broadcast too */
+    uint16_t port;        /* host order, 1..65535 */
+    size_t rcvbuf;        /* byte cap of the queue in truesize; 0: 1 MiB, 4 KiB to 256 MiB */
+    bool v6;              /* an IPv6 socket: it takes no IPv4, and addr6 stands for addr */
+    struct sirq_ip addr6; /* none: any */
 };
 
 /* One datagram.  The caller owns buf; the call fills len and everything below it. */
 struct sirq_msg {
     void *buf;
-    uint32_t size;         /* bytes at buf */
-    uint32_t len;          /* payload length; > size means it was cut */
-    uint32_t saddr, daddr; /* network order */
-    uint16_t sport, dport; /* host order */
-    uint64_t rx_ns;        /* as given to sirq_net_rx() */
+    uint32_t size;                 /* bytes at buf */
+    uint32_t len;                  /* payload length; > size means it was cut */
+    uint32_t saddr, daddr;         /* network order */
+    uint16_t sport, dport;         /* host order */
+    uint64_t rx_ns;                /* as given to sirq_net_rx() */
+    struct sirq_ip saddr6, daddr6; /* on IPv6 sockets, where saddr and daddr say nothing */
 };
 
 /* Task context.  0, -EINVAL, -EADDRINUSE, -ENOSPC (table full), -ENOMEM, -EMFILE. */
@@ -331,7 +334,8 @@ int sirq_recv(struct sirq_socket *sock, struct sirq_msg *msgs, unsigned n, int64
  * Send up to `n` datagrams from the socket's port to daddr and dport of each; `len` bytes at
  * buf.  saddr: 0, or the address of ours to send from (of a received message: its daddr, when it
  * was not sent to many); else the socket's own, else the one that belongs to the route.  size,
- * sport and rx_ns are not looked at.  Checksums are filled in; never fragmented.  Needs
+ * sport and rx_ns are not looked at.  On an IPv6 socket daddr6 and saddr6 stand for them; a
+ * link-local destination is taken to be on the first device that has link-local addresses.  Checksums are filled in; never fragmented.  Needs
  * addresses and routes (sirq/inet.h).  Task context; several threads may send on one socket.
  * Returns how many are on their way, in order; what becomes of them is counted
  * (sirq_net_stats.tx_verdict), as losses further on would not be known either.  When it is none:

@@ -43,7 +43,7 @@ enum sirq_drop sirq_eth_other(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, str
     rx->len -= at;
     if (type == SIRQ_ETH_ARP)
         return sirq_arp_rx(cpu, nc, rx);
-    return SIRQ_DROP_ETH_TYPE;
+    return type == SIRQ_ETH_IPV6 ? sirq_ip6_rx(cpu, nc, rx) : SIRQ_DROP_ETH_TYPE;
 }
 
 void sirq_eth_output(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, struct sirq_netdev *dev,

@@ -191,3 +191,22 @@ struct sirq_ip sirq_ip_masked(const struct sirq_ip *ip, unsigned plen)
     }
     return out;
 }
+
+/* Link-local for link-local, as far as there is one; rare, so all are looked at. */
+struct sirq_ip sirq_fib_source(const struct sirq_fib *fib, const struct sirq_netdev *dev,
+                               const struct sirq_ip *addr)
+{
+    struct sirq_ip any = {{0}};
+
+    for (uint32_t i = 0; fib != NULL && i < fib->nhops; i++) {
+        const struct sirq_hop *hop = &fib->hops[i];
+
+        if (hop->type != SIRQ_HOP_LOCAL || hop->dev != dev ||
+            sirq_ip_is_v4(&hop->dst) != sirq_ip_is_v4(addr))
+            continue;
+        if (sirq_ip_link_local(&hop->dst) == sirq_ip_link_local(addr))
+            return hop->dst;
+        any = hop->dst;
+    }
+    return any;
+}

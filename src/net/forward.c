@@ -47,3 +47,35 @@ enum sirq_drop sirq_ip4_forward(struct sirq_cpu *cpu, struct sirq_net_cpu *nc,
     sirq_hop_output(cpu, nc, hop, &dst, idx);
     return SIRQ_FORWARDED;
 }
+
+enum sirq_drop sirq_ip6_forward(struct sirq_cpu *cpu, struct sirq_net_cpu *nc,
+                                const struct sirq_rx *rx, const struct sirq_hop *hop)
+{
+    const struct sirq_ip dst = sirq_load_ip6(rx->ip + 24), src = sirq_load_ip6(rx->ip + 8);
+    struct sirq_pkt *pkt;
+    uint32_t idx, mtu;
+
+    if (sirq_ip_link_local(&src) || sirq_ip_none(&src)) /* RFC 4291, 2.5.2 and 2.5.6 */
+        return SIRQ_DROP_IP6_SRC;
+    if (hop == NULL) {
+        sirq_icmp6_error(cpu, nc, rx, SIRQ_ICMP6_UNREACH, 0, 0);
+        return SIRQ_DROP_IP_ROUTE;
+    }
+    if (rx->ip[7] <= 1) {
+        sirq_icmp6_error(cpu, nc, rx, SIRQ_ICMP6_TIME, 0, 0);
+        return SIRQ_DROP_IP_TTL;
+    }
+    mtu = __atomic_load_n(&hop->dev->mtu, __ATOMIC_RELAXED);
+    if (rx->ip_len > mtu) {
+        sirq_icmp6_error(cpu, nc, rx, SIRQ_ICMP6_TOO_BIG, 0, mtu);
+        return SIRQ_DROP_IP_MTU;
+    }
+    pkt = sirq_tx_alloc(nc, &idx);
+    if (pkt == NULL)
+        return SIRQ_DROP_NO_BUFFER;
+    memcpy(pkt->data + SIRQ_TX_L3, rx->ip, rx->ip_len);
+    pkt->len = (uint16_t)rx->ip_len;
+    pkt->data[SIRQ_TX_L3 + 7]--;
+    sirq_hop_output(cpu, nc, hop, &dst, idx);
+    return SIRQ_FORWARDED;
+}

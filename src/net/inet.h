@@ -133,6 +133,10 @@ struct sirq_hop {
  * bottom-half section ends.  fib may be null. */
 const struct sirq_hop *sirq_fib_lookup(const struct sirq_fib *fib, const struct sirq_ip *addr);
 
+/* An address of ours on `dev` to ask the neighbour `addr` from, or none. */
+struct sirq_ip sirq_fib_source(const struct sirq_fib *fib, const struct sirq_netdev *dev,
+                               const struct sirq_ip *addr);
+
 /* A table of n hops; the first of equal prefixes counts.  Null: out of memory. */
 struct sirq_fib *sirq_fib_build(const struct sirq_hop *hops, uint32_t n);
 const struct sirq_hop *sirq_fib_hops(const struct sirq_fib *fib, uint32_t *n);
@@ -217,7 +221,25 @@ void sirq_icmp_error(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, const struct
 /* May another error be sent?  Takes one from this CPU's share, or counts. */
 bool sirq_icmp_allowed(struct sirq_cpu *cpu, struct sirq_net_cpu *nc);
 
+#define SIRQ_ICMP6_UNREACH 1u
+#define SIRQ_ICMP6_UNREACH_PORT 4u
+#define SIRQ_ICMP6_TOO_BIG 2u
+#define SIRQ_ICMP6_TIME 3u
+
+/* icmp6.c: the same, of a packet at rx->ip that is IPv6 */
+void sirq_icmp6_error(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, const struct sirq_rx *rx,
+                      uint8_t type, uint8_t code, uint32_t info);
+enum sirq_drop sirq_icmp6_rx(struct sirq_cpu *cpu, struct sirq_net_cpu *nc,
+                             const struct sirq_rx *rx);
+
+/* ip6.c */
+enum sirq_drop sirq_ip6_rx(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, struct sirq_rx *rx);
+/* The folded sum of a segment and its pseudo-header, from the packet at `ip`; memory order. */
+uint16_t sirq_ip6_csum(const uint8_t *ip, uint8_t proto, const uint8_t *segment, uint32_t len);
+
 /* forward.c */
+enum sirq_drop sirq_ip6_forward(struct sirq_cpu *cpu, struct sirq_net_cpu *nc,
+                                const struct sirq_rx *rx, const struct sirq_hop *hop);
 enum sirq_drop sirq_ip4_forward(struct sirq_cpu *cpu, struct sirq_net_cpu *nc,
                                 const struct sirq_rx *rx, const struct sirq_hop *hop);
 
@@ -246,6 +268,12 @@ void sirq_eth_output(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, struct sirq_
 /* An IPv4 header of 20 bytes for pkt->len bytes in all, checksum filled in. */
 void sirq_ip4_header(struct sirq_pkt *pkt, uint32_t saddr, uint32_t daddr, uint8_t proto);
 
+/* An IPv6 header for pkt->len bytes in all. */
+void sirq_ip6_header(struct sirq_pkt *pkt, const struct sirq_ip *src, const struct sirq_ip *dst,
+                     uint8_t proto, uint8_t hops);
+
+void sirq_nd_solicit(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, struct sirq_netdev *dev,
+                     const struct sirq_ip *addr, const uint8_t *mac);
 /* Ask for the MAC of `addr`: all, or with a mac that one. */
 void sirq_arp_request(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, struct sirq_netdev *dev,
                       const struct sirq_ip *addr, const uint8_t *mac);

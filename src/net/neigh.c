@@ -187,6 +187,8 @@ static void ask(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, const struct todo
 
     if (sirq_ip_is_v4(&todo->addr))
         sirq_arp_request(cpu, nc, todo->dev, &todo->addr, mac);
+    else
+        sirq_nd_solicit(cpu, nc, todo->dev, &todo->addr, mac);
 }
 
 static void release(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, struct sirq_netdev *dev,

@@ -61,11 +61,13 @@ static int net_alloc(struct sirq_net *net)
         net->cpus[i].net = net;
     err = sirq_table_init(&net->table, net->config.max_sockets);
     if (err == 0)
+        err = sirq_table_init(&net->table6, net->config.max_sockets);
+    if (err == 0)
         err = sirq_pool_init(&net->pool, net->config.pool_packets, ncpus);
     if (err == 0)
         err = sirq_backlogs_init(net);
     sirq_flow_table_init(&net->flow_table);
-    net->bytes = sizeof(*net) + ncpus * sizeof(*net->cpus) + sirq_table_memory(&net->table) +
+    net->bytes = sizeof(*net) + ncpus * sizeof(*net->cpus) + 2 * sirq_table_memory(&net->table) +
                  sirq_backlogs_memory(net);
     return err;
 }
@@ -74,6 +76,7 @@ static void net_free(struct sirq_net *net)
 {
     sirq_pool_fini(&net->pool);
     sirq_table_fini(&net->table);
+    sirq_table_fini(&net->table6);
     sirq_backlogs_fini(net);
     sirq_inet_fini(net);
     free(net->rfs_table);
@@ -134,7 +137,7 @@ void sirq_net_destroy(struct sirq_net *net)
     if (net == NULL)
         return;
     core = net->core;
-    assert(net->table.nsockets == 0);
+    assert(net->table.nsockets == 0 && net->table6.nsockets == 0);
     sirq_backlogs_drain(net);
     /* A NET_RX left pending by a device that is gone must not meet a missing action. */
     for (unsigned i = 0; i < core->ncpus; i++)

@@ -54,8 +54,10 @@ struct sirq_addr {
 struct sirq_socket {
     struct sirq_net *net;
     struct sirq_socket *next; /* in its bucket of the table */
-    uint32_t addr;            /* network order, 0: any */
+    uint32_t addr;            /* network order, 0: any; of addr6 a hash */
     uint16_t port;
+    bool v6;
+    struct sirq_ip addr6;
     struct sirq_addr *bound; /* null: any */
     size_t bytes;            /* of memory, for sirq_net_memory() */
     struct sirq_wq wq;
@@ -167,7 +169,7 @@ struct sirq_net {
     bool forwarding;                /* __atomic */
     struct sirq_net_config config;
     struct sirq_net_cpu *cpus;
-    struct sirq_table table;
+    struct sirq_table table, table6;
     struct sirq_pool pool;
     struct sirq_backlog *backlogs; /* one per CPU */
     uint64_t *slots;               /* of their rings */
@@ -297,5 +299,9 @@ struct sirq_addr *sirq_table_remove_locked(struct sirq_table *table, struct sirq
 bool sirq_table_takes_addr(const struct sirq_table *table, uint32_t daddr);
 struct sirq_socket *sirq_table_lookup(const struct sirq_table *table, uint32_t daddr,
                                       uint16_t dport);
+struct sirq_socket *sirq_table_lookup6(const struct sirq_table *table, const struct sirq_ip *daddr,
+                                       uint16_t dport);
+/* Of an address, for sirq_socket.addr: 0 for none alone. */
+uint32_t sirq_table_hash6(const struct sirq_ip *addr);
 
 #endif

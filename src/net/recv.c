@@ -59,6 +59,10 @@ static void copy_one(struct sirq_msg *msg, const struct sirq_pkt *pkt)
     if (n > 0)
         memcpy(msg->buf, pkt->data + pkt->off, n);
     msg->len = pkt->len;
+    if (__builtin_expect(pkt->v6, 0)) {
+        memcpy(&msg->saddr6, pkt->data + pkt->off - 32, 16);
+        memcpy(&msg->daddr6, pkt->data + pkt->off - 16, 16);
+    }
     msg->saddr = pkt->saddr;
     msg->daddr = pkt->daddr;
     msg->sport = pkt->sport;

@@ -49,13 +49,21 @@ static struct sirq_socket *socket_alloc(struct sirq_net *net,
     memset(sock, 0, bytes);
     sock->net = net;
     sock->bytes = bytes;
-    sock->addr = config->addr;
+    sock->addr = config->v6 ? sirq_table_hash6(&config->addr6) : config->addr;
+    sock->v6 = config->v6;
+    if (config->v6)
+        sock->addr6 = config->addr6;
     sock->port = config->port;
     sock->wq.eventfd = -1;
     for (unsigned i = 0; i < ncpus; i++)
         sock->feed[i].sock = sock;
     sirq_ring_init(&sock->queue, (uint64_t *)(void *)&sock->feed[ncpus], size, cap);
     return sock;
+}
+
+static struct sirq_table *table_of(const struct sirq_socket *sock)
+{
+    return sock->v6 ? &sock->net->table6 : &sock->net->table;
 }
 
 int sirq_socket_open(struct sirq_net *net, const struct sirq_socket_config *config,
@@ -72,7 +80,7 @@ int sirq_socket_open(struct sirq_net *net, const struct sirq_socket_config *conf
     if (sock == NULL)
         return -ENOMEM;
     sirq_net_lock(net);
-    err = sirq_table_insert_locked(&net->table, sock);
+    err = sirq_table_insert_locked(table_of(sock), sock);
     sirq_net_unlock(net);
     if (err != 0) {
         free(sock);
@@ -101,7 +109,7 @@ void sirq_socket_close(struct sirq_socket *sock)
         return;
     net = sock->net;
     sirq_net_lock(net);
-    addr = sirq_table_remove_locked(&net->table, sock);
+    addr = sirq_table_remove_locked(table_of(sock), sock);
     sirq_net_unlock(net);
     sirq_synchronize_call(net->core, sirq_feeds_forget, sock);
     assert(__atomic_load_n(&sock->wq.nwaiters, __ATOMIC_RELAXED) == 0);

@@ -63,6 +63,40 @@ static struct sirq_socket *find_socket(const struct sirq_table *table, uint32_t 
     return sock;
 }
 
+uint32_t sirq_table_hash6(const struct sirq_ip *addr)
+{
+    static const struct sirq_ip none;
+    uint64_t w[2];
+
+    memcpy(w, addr, sizeof(w));
+    if (memcmp(addr, &none, sizeof(none)) == 0)
+        return 0;
+    return (uint32_t)((w[0] * 3 ^ w[1]) * UINT64_C(0x9e3779b97f4a7c15) >> 32) | 1;
+}
+
+/* IPv4 sockets have no addr6: all zero. */
+static struct sirq_socket *find_socket6(const struct sirq_table *table, uint32_t addr,
+                                        const struct sirq_ip *addr6, uint16_t port)
+{
+    struct sirq_socket *sock = find_socket(table, addr, port);
+
+    while (sock != NULL && (sock->addr != addr || sock->port != port ||
+                            memcmp(&sock->addr6, addr6, sizeof(*addr6)) != 0))
+        sock = __atomic_load_n(&sock->next, __ATOMIC_ACQUIRE);
+    return sock;
+}
+
+struct sirq_socket *sirq_table_lookup6(const struct sirq_table *table, const struct sirq_ip *daddr,
+                                       uint16_t dport)
+{
+    static const struct sirq_ip any;
+    struct sirq_socket *sock = NULL;
+
+    if (__atomic_load_n(&table->nbound, __ATOMIC_RELAXED) != 0)
+        sock = find_socket6(table, sirq_table_hash6(daddr), daddr, dport);
+    return sock != NULL ? sock : find_socket6(table, 0, &any, dport);
+}
+
 static struct sirq_addr *find_addr(const struct sirq_table *table, uint32_t addr)
 {
     struct sirq_addr *entry;
@@ -113,7 +147,7 @@ int sirq_table_insert_locked(struct sirq_table *table, struct sirq_socket *sock)
     struct sirq_socket **head = &table->bucket[hash(table, sock->addr, sock->port)];
     int err;
 
-    if (find_socket(table, sock->addr, sock->port) != NULL)
+    if (find_socket6(table, sock->addr, &sock->addr6, sock->port) != NULL)
         return -EADDRINUSE;
     if (table->nsockets == table->max_sockets)
         return -ENOSPC;

@@ -66,7 +66,7 @@ struct field {
 
 static const struct field fields[] = {
     {"ethertype ARP", 12, 2, 0x0806, SIRQ_DROP_ETH_TYPE},
-    {"ethertype IPv6", 12, 2, 0x86dd, SIRQ_DROP_ETH_TYPE},
+    {"ethertype IPv6", 12, 2, 0x86dd, SIRQ_DROP_IP6_VERSION},
     {"VLAN tag", 12, 2, 0x8100, SIRQ_DROP_VLAN},
     {"802.3 length", 12, 2, 0x0040, SIRQ_DROP_ETH_TYPE},
     {"version 0", 14, 1, 0x05, SIRQ_DROP_IP_VERSION},
