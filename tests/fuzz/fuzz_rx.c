@@ -4,6 +4,8 @@
  * any address and one bound to one.  An input is one frame, or several: its first byte
  * says how many (1 to 4), the rest is split evenly.
  *
+ * With -DFUZZ_ROUTER the stack has addresses of both kinds and forwards.
+ *
  * Checked for each input: the verdict is one of the list and was counted once, frames ==
  * sum(verdict[]), and what was delivered is received, once, with a payload that lies in
  * its frame.  With clang this is a libFuzzer target; with -DFUZZ_REPLAY it runs the files
@@ -13,6 +15,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <sirq/inet.h>
 
 #include "../unit/net/frames.h"
 #include "../unit/net/net_host.h"
@@ -31,15 +35,39 @@ static struct net_host host;
 static struct test_dev dev;
 static struct sirq_socket *sock[2];
 
+#ifdef FUZZ_ROUTER
+static void make_router(void)
+{
+    static const uint8_t mac[6] = {2, 0, 0, 0, 0, 1};
+    const struct sirq_ip us4 = sirq_ip_v4(frame_net32(FRAME_DADDR)),
+                         us6 = {{0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}};
+    const struct sirq_route any = {.dst = sirq_ip_v4(0),
+                                   .gateway = sirq_ip_v4(frame_net32(FRAME_SADDR))};
+
+    CHECK(sirq_netdev_set_mac(&dev.dev, mac, NULL) == 0);
+    CHECK(sirq_netdev_addr_add(&dev.dev, &us4, 24, NULL) == 0);
+    CHECK(sirq_netdev_addr_add(&dev.dev, &us6, 64, NULL) == 0);
+    CHECK(sirq_route_add(host.net, &any, NULL) == 0);
+    sirq_net_set_forwarding(host.net, true);
+}
+#endif
+
 static void start(void)
 {
+#ifdef FUZZ_ROUTER
+    const struct sirq_net_config config = {0}; /* more than all neighbours' queues hold */
+#else
     const struct sirq_net_config config = {.pool_packets = 16};
+#endif
     const struct sirq_socket_config any = {.port = FRAME_DPORT, .rcvbuf = 4096};
     const struct sirq_socket_config one = {
         .addr = frame_net32(FRAME_DADDR), .port = 53, .rcvbuf = 4096};
 
     net_host_init(&host, &config);
     test_dev_open(&dev, &host);
+#ifdef FUZZ_ROUTER
+    make_router();
+#endif
     CHECK(sirq_socket_open(host.net, &any, &sock[0]) == 0);
     CHECK(sirq_socket_open(host.net, &one, &sock[1]) == 0);
 }
@@ -103,6 +131,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     CHECK(dev.head == dev.tail && dev.masked == 0);
     for (unsigned i = 0; i < n; i++)
         free(frame[i]);
+    test_dev_sent_clear(&dev);
     taken = drain(data + 1, size - 1);
     sirq_net_stats_sum(host.net, &after);
     CHECK(after.frames - before.frames == n);

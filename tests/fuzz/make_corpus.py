@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Write the seed corpus of fuzz_rx: one input per verdict and some good frames.
+"""Write the seed corpora of fuzz_rx: one input per verdict and some good frames.
 
 usage: make_corpus.py FOLDER.  The output is the same each time.
 """
@@ -69,11 +69,72 @@ SEEDS = {
 }
 
 
+MAC, US4, US6 = b"\2\0\0\0\0\1", b"\x0a\0\0\2", b"\x20\1\x0d\xb8" + bytes(11) + b"\1"
+HER6 = US6[:15] + b"\5"
+
+
+def icmp(kind, payload=b"abcdefgh"):
+    body = struct.pack("!BBH", kind, 0, 0) + payload
+    return body[:2] + struct.pack("!H", csum(body)) + body[4:]
+
+
+def ip4(body, proto, dst=US4, ttl=64):
+    head = struct.pack("!2B3H2BH", 0x45, 0, 20 + len(body), 1, 0, ttl, proto, 0)
+    head += b"\x0a\0\0\1" + dst
+    head = head[:10] + struct.pack("!H", csum(head)) + head[12:]
+    return MAC + bytes(6) + b"\x08\0" + head + body
+
+
+def ip6(body, proto, at, dst=US6, extensions=b"", hops=255):
+    body = body[:at] + b"\0\0" + body[at + 2:]
+    pseudo = HER6 + dst + struct.pack("!LL", len(body), proto)
+    body = body[:at] + struct.pack("!H", csum(pseudo + body)) + body[at + 2:]
+    head = struct.pack("!LHBB", 0x60000000, len(extensions + body),
+                       60 if extensions else proto, hops)
+    return MAC + bytes(6) + b"\x86\xdd" + head + HER6 + dst + extensions + body
+
+
+def arp(operation):
+    return (MAC + bytes(6) + b"\x08\6" + struct.pack("!2H2BH", 1, 0x0800, 6, 4, operation) +
+            b"\6\0\0\0\0\1" + b"\x0a\0\0\1" + bytes(6) + US4)
+
+
+def nd(kind, target):
+    return bytes([kind]) + bytes(7) + target + bytes([kind - 134, 1]) + b"\6\0\0\0\0\1"
+
+
+UDP = struct.pack("!4H", 4000, 5000, 12, 0) + b"data"
+PAD = bytes([17, 0, 1, 4, 0, 0, 0, 0])
+
+ROUTER_SEEDS = {
+    "arp_request": ONE + arp(1),
+    "arp_reply": ONE + arp(2),
+    "tagged": ONE + (lambda f: f[:12] + b"\x81\0\x20\0" + f[12:])(arp(1)),
+    "ping": ONE + ip4(icmp(8), 1),
+    "forward": ONE + ip4(UDP, 17, dst=b"\x0b\0\0\1"),
+    "ttl": ONE + ip4(UDP, 17, dst=b"\x0b\0\0\1", ttl=1),
+    "port": ONE + ip4(UDP[:2] + b"\0\7" + UDP[4:], 17),
+    "ping6": ONE + ip6(b"\x80\0\0\0abcdefgh", 58, 2),
+    "solicit": ONE + ip6(nd(135, US6), 58, 2),
+    "advert": ONE + ip6(nd(136, HER6), 58, 2),
+    "udp6": ONE + ip6(UDP, 17, 6),
+    "udp6_options": ONE + ip6(UDP, 17, 6, extensions=PAD),
+    "forward6": ONE + ip6(UDP, 17, 6, dst=HER6),
+    "ttl6": ONE + ip6(UDP, 17, 6, dst=HER6, hops=1),
+}
+
+
+def for_us(seeds):
+    """The same frames to the router's MAC (the first one, where an input has several)."""
+    return {name: data[:1] + MAC + data[7:] for name, data in seeds.items()}
+
+
 def main():
-    folder = pathlib.Path(sys.argv[1])
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, data in SEEDS.items():
-        (folder / name).write_bytes(data)
+    for name, seeds in (("rx", SEEDS), ("router", for_us(SEEDS) | ROUTER_SEEDS)):
+        folder = pathlib.Path(sys.argv[1]) / name
+        folder.mkdir(parents=True, exist_ok=True)
+        for seed, data in seeds.items():
+            (folder / seed).write_bytes(data)
 
 
 if __name__ == "__main__":
