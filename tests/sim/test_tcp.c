@@ -36,10 +36,9 @@ struct rig {
     bool stop;
 };
 
-static void open_rig(struct rig *rig, unsigned line_mbit)
+static void open_with(struct rig *rig, const struct sirq_sim_nic_config *nic, uint64_t seed)
 {
-    struct sirq_sim_config sim = {.ncpus = 2, .hz = 1000, .seed = 5};
-    const struct sirq_sim_nic_config nic = {.ring_size = 512, .line_mbit = line_mbit};
+    struct sirq_sim_config sim = {.ncpus = 2, .hz = 1000, .seed = seed};
     struct sirq_netdev_config dev = {0};
     struct sirq_error err;
 
@@ -48,10 +47,17 @@ static void open_rig(struct rig *rig, unsigned line_mbit)
         sim.cost_ns[i] = flood_costs[i];
     assert_int_equal(sirq_sim_create(&rig->sim, &sim, &err), 0);
     assert_int_equal(sirq_net_create(&rig->net, sirq_sim_core(rig->sim), NULL), 0);
-    assert_int_equal(sirq_sim_nic_create(rig->sim, &nic, &rig->nic, &err), 0);
+    assert_int_equal(sirq_sim_nic_create(rig->sim, nic, &rig->nic, &err), 0);
     dev.device = rig->nic;
     assert_int_equal(sirq_netdev_open(&rig->dev, rig->net, &sirq_sim_driver, &dev, &err), 0);
     assert_int_equal(sirq_sim_attach(rig->sim, 0, &rig->dev, &err), 0);
+}
+
+static void open_rig(struct rig *rig, unsigned line_mbit)
+{
+    const struct sirq_sim_nic_config nic = {.ring_size = 512, .line_mbit = line_mbit};
+
+    open_with(rig, &nic, 5);
 }
 
 static void receiver_main(struct sirq_sim_task *task, void *arg)
@@ -346,6 +352,75 @@ static void tcp_received_waits_for_a_slow_receiver(void **state)
     close_rig(&rig);
 }
 
+/* 31 places each 10 ms, whatever the receiver has read meanwhile: 35.9 Mbit/s. */
+static void tcp_received_is_socket_by_rtt_whatever_the_jitter(void **state)
+{
+    uint64_t least = 36;
+
+    (void)state;
+    for (unsigned i = 0; i < 3; i++) {
+        struct sirq_sim_tcp_config config = {.rtt_ns = 10 * MS, .rtt_jitter_ns = i * 5 * MS};
+        struct rig rig;
+        struct end *end;
+        uint64_t got;
+
+        open_rig(&rig, 10000);
+        end = add(&rig, &config, 31 * SIRQ_PKT_TRUESIZE);
+        got = mbit(&rig, end);
+        assert_in_range(got, i == 0 ? 32 : 12, least);
+        assert_int_equal(stats_of(end).lost, 0);
+        least = got;
+        close_rig(&rig);
+    }
+}
+
+/* 1985 places, and a line whose queue holds more: each waits there for the others. */
+static void tcp_received_window_is_all_the_socket_holds(void **state)
+{
+    const struct sirq_sim_nic_config nic = {
+        .ring_size = 512, .line_mbit = 1000, .line_queue_ns = 100 * MS};
+    struct sirq_sim_tcp_config config = {.rtt_ns = 2 * MS};
+    struct rig rig;
+    struct end *end;
+
+    (void)state;
+    open_with(&rig, &nic, 5);
+    end = add(&rig, &config, 4 << 20);
+    assert_in_range(mbit(&rig, end), 900, 957);
+    assert_in_range(stats_of(end).cwnd, 1900, 1985);
+    assert_in_range(stats_of(end).srtt_ns, 22 * MS, 25 * MS); /* 12.1 us each */
+    assert_int_equal(stats_of(end).lost, 0);
+    close_rig(&rig);
+}
+
+/* Moderation leaves segments on the ring that are taken after the flow's stop. */
+static void tcp_received_is_acknowledged_after_its_stop(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        const struct sirq_sim_nic_config nic = {
+            .ring_size = 512, .line_mbit = 1000, .irq_interval_ns = 20000};
+        struct rig rig;
+
+        open_with(&rig, &nic, seed);
+        for (unsigned i = 0; i < FLOWS; i++) {
+            struct sirq_sim_tcp_config config = {
+                .rtt_ns = MS, .rtt_jitter_ns = MS / 10, .stop_ns = 30 * MS + seed * 1237};
+
+            add(&rig, &config, 4 << 20);
+        }
+        sirq_sim_run(rig.sim, 100 * MS);
+        for (unsigned i = 0; i < FLOWS; i++) {
+            struct sirq_sim_tcp_stats stats = stats_of(&rig.end[i]);
+
+            assert_true(stats.delivered > 100);
+            assert_int_equal(stats.underway, 0);
+            assert_int_equal(stats.goodput_bytes, stats.delivered * MSS);
+        }
+        close_rig(&rig);
+    }
+}
+
 static void tcp_received_keeps_to_its_rate(void **state)
 {
     struct sirq_sim_tcp_config config = {.rtt_ns = 2 * MS, .rate = 50000000};
@@ -431,6 +506,9 @@ int main(void)
         cmocka_unit_test(tcp_received_ends_with_its_bytes),
         cmocka_unit_test(tcp_sent_is_all_there_after_a_flush),
         cmocka_unit_test(tcp_received_waits_for_a_slow_receiver),
+        cmocka_unit_test(tcp_received_is_socket_by_rtt_whatever_the_jitter),
+        cmocka_unit_test(tcp_received_window_is_all_the_socket_holds),
+        cmocka_unit_test(tcp_received_is_acknowledged_after_its_stop),
         cmocka_unit_test(tcp_received_keeps_to_its_rate),
         cmocka_unit_test(tcp_looks_change_nothing),
         cmocka_unit_test(tcp_create_refuses_by_name),
