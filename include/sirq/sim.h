@@ -307,7 +307,8 @@ struct sirq_sim_tcp_config {
     unsigned ring;
     struct sirq_socket *socket; /* receiving: this flow's alone, open as long as the world runs */
     uint32_t mss;               /* payload of a segment, bytes, 18..1472; 0: 1448 */
-    uint32_t window;            /* most segments in flight, up to 65536; 0: 1024 */
+    uint32_t window;            /* most segments in flight, up to 65536; 0: as many as the socket
+                                 * holds, or 1024 when a task sends */
     uint64_t rtt_ns, rtt_jitter_ns; /* without waiting anywhere, and up to so much more; <= 10 s */
     /* Receiving: */
     uint64_t rate;              /* cap, bit/s of payload; 0: none */

@@ -292,7 +292,7 @@ static int check_group(const check_t *check, uint32_t i)
     return rc != 0 ? rc : check_devices_of(check, path, group);
 }
 
-static uint64_t rcvbuf_of(const struct sirq_spec_threads *group)
+static uint64_t buffer_of(const struct sirq_spec_threads *group)
 {
     if (group->udp_receiver != NULL)
         return group->udp_receiver->rcvbuf;
@@ -302,7 +302,7 @@ static uint64_t rcvbuf_of(const struct sirq_spec_threads *group)
         return group->rr_server->rcvbuf;
     if (group->tcp_receiver != NULL)
         return group->tcp_receiver->rcvbuf;
-    return group->tcp_sender != NULL ? group->tcp_sender->rcvbuf : 0;
+    return group->tcp_sender != NULL ? group->tcp_sender->sndbuf : 0;
 }
 
 static int check_threads(const check_t *check)
@@ -318,7 +318,7 @@ static int check_threads(const check_t *check)
         threads += count;
         if (group->rr_server != NULL)
             threads += count * group->rr_server->clients;
-        bytes += count * rcvbuf_of(group);
+        bytes += count * buffer_of(group);
         sirq_spec_path(path, "threads[%u]", i);
         if (threads > THREADS_ALL)
             return wrong(check, path, "makes %llu threads and far clients in all; give at most %u",

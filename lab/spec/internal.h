@@ -28,12 +28,12 @@ enum { SPEC_BURSTS = SIRQ_SIM_POISSON + 1 }; /* not in sirq/sim.h yet */
 extern const cyaml_schema_field_t sirq_spec_fair_fields[], sirq_spec_sched_fields[],
     sirq_spec_machine_fields[], sirq_spec_cost_fields[], sirq_spec_net_fields[],
     sirq_spec_nic_fields[], sirq_spec_disk_fields[], sirq_spec_udp_receiver_fields[],
-    sirq_spec_rr_client_fields[], sirq_spec_rr_server_fields[], sirq_spec_tcp_fields[],
-    sirq_spec_disk_reader_fields[], sirq_spec_cyclictest_fields[], sirq_spec_hog_fields[],
-    sirq_spec_watchdog_fields[], sirq_spec_threads_fields[], sirq_spec_traffic_fields[],
-    sirq_spec_setup_fields[], sirq_spec_unpatched_fields[], sirq_spec_run_fields[],
-    sirq_spec_measure_fields[], sirq_spec_cell_fields[], sirq_spec_claim_fields[],
-    sirq_spec_fields[];
+    sirq_spec_rr_client_fields[], sirq_spec_rr_server_fields[], sirq_spec_tcp_receiver_fields[],
+    sirq_spec_tcp_sender_fields[], sirq_spec_disk_reader_fields[], sirq_spec_cyclictest_fields[],
+    sirq_spec_hog_fields[], sirq_spec_watchdog_fields[], sirq_spec_threads_fields[],
+    sirq_spec_traffic_fields[], sirq_spec_setup_fields[], sirq_spec_unpatched_fields[],
+    sirq_spec_run_fields[], sirq_spec_measure_fields[], sirq_spec_cell_fields[],
+    sirq_spec_claim_fields[], sirq_spec_fields[];
 extern const cyaml_schema_value_t sirq_spec_schema;
 
 /* What may stand at a key.  `needed`: has to be given. */

@@ -153,13 +153,23 @@ const cyaml_schema_field_t sirq_spec_rr_server_fields[] = {
     CYAML_FIELD_END,
 };
 
-const cyaml_schema_field_t sirq_spec_tcp_fields[] = {
-    TEXT(struct sirq_spec_tcp, nic),
-    UINT(struct sirq_spec_tcp, rcvbuf),
-    UINT(struct sirq_spec_tcp, rtt_ns),
-    UINT(struct sirq_spec_tcp, rtt_jitter_ns),
-    UINT(struct sirq_spec_tcp, work_ns),
-    UINT(struct sirq_spec_tcp, limit_mbit),
+const cyaml_schema_field_t sirq_spec_tcp_receiver_fields[] = {
+    TEXT(struct sirq_spec_tcp_receiver, nic),
+    UINT(struct sirq_spec_tcp_receiver, rcvbuf),
+    UINT(struct sirq_spec_tcp_receiver, rtt_ns),
+    UINT(struct sirq_spec_tcp_receiver, rtt_jitter_ns),
+    UINT(struct sirq_spec_tcp_receiver, work_ns),
+    UINT(struct sirq_spec_tcp_receiver, limit_mbit),
+    CYAML_FIELD_END,
+};
+
+const cyaml_schema_field_t sirq_spec_tcp_sender_fields[] = {
+    TEXT(struct sirq_spec_tcp_sender, nic),
+    UINT(struct sirq_spec_tcp_sender, sndbuf),
+    UINT(struct sirq_spec_tcp_sender, rtt_ns),
+    UINT(struct sirq_spec_tcp_sender, rtt_jitter_ns),
+    UINT(struct sirq_spec_tcp_sender, work_ns),
+    UINT(struct sirq_spec_tcp_sender, limit_mbit),
     CYAML_FIELD_END,
 };
 
@@ -195,8 +205,8 @@ const cyaml_schema_field_t sirq_spec_threads_fields[] = {
     MAP_PTR(struct sirq_spec_threads, udp_receiver, sirq_spec_udp_receiver_fields),
     MAP_PTR(struct sirq_spec_threads, rr_client, sirq_spec_rr_client_fields),
     MAP_PTR(struct sirq_spec_threads, rr_server, sirq_spec_rr_server_fields),
-    MAP_PTR(struct sirq_spec_threads, tcp_receiver, sirq_spec_tcp_fields),
-    MAP_PTR(struct sirq_spec_threads, tcp_sender, sirq_spec_tcp_fields),
+    MAP_PTR(struct sirq_spec_threads, tcp_receiver, sirq_spec_tcp_receiver_fields),
+    MAP_PTR(struct sirq_spec_threads, tcp_sender, sirq_spec_tcp_sender_fields),
     MAP_PTR(struct sirq_spec_threads, disk_reader, sirq_spec_disk_reader_fields),
     MAP_PTR(struct sirq_spec_threads, cyclictest, sirq_spec_cyclictest_fields),
     MAP_PTR(struct sirq_spec_threads, hog, sirq_spec_hog_fields),

@@ -115,12 +115,21 @@ struct sirq_spec_rr_server {
     uint64_t rcvbuf, rtt_ns, rtt_jitter_ns, work_ns;
 };
 
-/* One TCP-like flow from or to a peer far away (iperf). */
-struct sirq_spec_tcp {
+/* One TCP-like flow from a peer far away (iperf). */
+struct sirq_spec_tcp_receiver {
     char *nic;
     uint64_t rcvbuf, rtt_ns, rtt_jitter_ns;
-    uint64_t work_ns;    /* own, per receive or send call */
+    uint64_t work_ns;    /* own, per receive call */
     uint32_t limit_mbit; /* the application's; 0: none */
+};
+
+/* The same to it. */
+struct sirq_spec_tcp_sender {
+    char *nic;
+    uint64_t sndbuf; /* bytes of truesize: bounds what is in flight */
+    uint64_t rtt_ns, rtt_jitter_ns;
+    uint64_t work_ns; /* own, per send call */
+    uint32_t limit_mbit;
 };
 
 /* Reads blocks one after the other (dd). */
@@ -154,7 +163,8 @@ struct sirq_spec_threads {
     struct sirq_spec_udp_receiver *udp_receiver;
     struct sirq_spec_rr_client *rr_client;
     struct sirq_spec_rr_server *rr_server;
-    struct sirq_spec_tcp *tcp_receiver, *tcp_sender;
+    struct sirq_spec_tcp_receiver *tcp_receiver;
+    struct sirq_spec_tcp_sender *tcp_sender;
     struct sirq_spec_disk_reader *disk_reader;
     struct sirq_spec_cyclictest *cyclictest;
     struct sirq_spec_hog *hog;

@@ -234,12 +234,12 @@ static void disk_readers_share_what_the_disk_serves(void **state)
 
 static void tcp_flows_fill_the_line_or_their_own_limit(void **state)
 {
-    static const char text[] =
-        "nics: [{name: eth0, rings: 2, ring: 512, line_mbit: 100}]\n"
-        "threads: [{name: flow, cpus: [1], %s: {nic: eth0, rcvbuf: 1000000,\n"
-        "  rtt_ns: 1000000, work_ns: 1000, limit_mbit: %u}}]\n"
-        "measure: [{name: mbit, of: flow, what: mbit}]\n";
+    static const char text[] = "nics: [{name: eth0, rings: 2, ring: 512, line_mbit: 100}]\n"
+                               "threads: [{name: flow, cpus: [1], %s: {nic: eth0, %s: 1000000,\n"
+                               "  rtt_ns: 1000000, work_ns: 1000, limit_mbit: %u}}]\n"
+                               "measure: [{name: mbit, of: flow, what: mbit}]\n";
     static const char *const kinds[] = {"tcp_receiver", "tcp_sender"};
+    static const char *const buffers[] = {"rcvbuf", "sndbuf"};
     char file[1024];
 
     (void)state;
@@ -247,7 +247,7 @@ static void tcp_flows_fill_the_line_or_their_own_limit(void **state)
         bool limited = i & 1;
         struct engine e;
 
-        snprintf(file, sizeof(file), text, kinds[i / 2], limited ? 20u : 0u);
+        snprintf(file, sizeof(file), text, kinds[i / 2], buffers[i / 2], limited ? 20u : 0u);
         engine_run(&e, file, "time2ms", 1);
         if (limited)
             assert_between(engine_value(&e, "mbit"), 15, 23);
@@ -257,6 +257,28 @@ static void tcp_flows_fill_the_line_or_their_own_limit(void **state)
             assert_true(engine_value(&e, "mbit") > 80);
         engine_free(&e);
     }
+}
+
+/* 31 places, 10 ms: 35.9 Mbit/s each way. */
+static void tcp_flows_are_bounded_by_their_buffer(void **state)
+{
+    struct engine e;
+
+    (void)state;
+    engine_run(&e,
+               "nics: [{name: eth0, ring: 512, line_mbit: 1000}]\n"
+               "threads:\n"
+               "  - {name: down, tcp_receiver: {nic: eth0, rcvbuf: 65536, rtt_ns: 10000000,\n"
+               "     work_ns: 1000}}\n"
+               "  - {name: up, tcp_sender: {nic: eth0, sndbuf: 65536, rtt_ns: 10000000,\n"
+               "     work_ns: 1000}}\n"
+               "measure:\n"
+               "  - {name: down, of: down, what: mbit}\n"
+               "  - {name: up, of: up, what: mbit}\n",
+               "time2ms", 1);
+    assert_between(engine_value(&e, "down"), 30, 36.5);
+    assert_between(engine_value(&e, "up"), 30, 36.5);
+    engine_free(&e);
 }
 
 static void bursts_and_rings_bring_what_the_rate_says(void **state)
@@ -396,6 +418,7 @@ int main(void)
         cmocka_unit_test(udp_receiver_works_on_each_packet),
         cmocka_unit_test(disk_readers_share_what_the_disk_serves),
         cmocka_unit_test(tcp_flows_fill_the_line_or_their_own_limit),
+        cmocka_unit_test(tcp_flows_are_bounded_by_their_buffer),
         cmocka_unit_test(bursts_and_rings_bring_what_the_rate_says),
         cmocka_unit_test(traffic_starts_and_stops_when_it_says),
         cmocka_unit_test(world_with_too_many_sources_is_refused_in_one_line),

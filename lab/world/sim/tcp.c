@@ -11,6 +11,7 @@
 #define BUFFER 65536u /* bytes of a send call */
 #define WAIT_NS 1000000000
 #define SEGMENT 1448u
+#define WINDOW_MAX 65536u /* segments, see sirq/sim.h */
 
 static const void *receiver_settings(const struct sirq_spec_threads *spec)
 {
@@ -28,40 +29,50 @@ static uint64_t socket_of(const struct sirq_spec_threads *spec, uint32_t *packet
     return spec->tcp_receiver->rcvbuf;
 }
 
-static int open_flow(struct sirq_sim_thread *thread, const struct sirq_spec_tcp *spec, bool send,
-                     struct sirq_error *err)
+/* `nic` is that of the file; the rest of the configuration is the kind's. */
+static int open_flow(struct sirq_sim_thread *thread, const char *nic,
+                     struct sirq_sim_tcp_config *config, struct sirq_error *err)
 {
-    struct sirq_sim_rig_nic *nic =
-        sirq_sim_rig_nic(thread->rig, spec->nic, thread->group->spec->name, err);
-    const struct sirq_sim_tcp_config config = {
-        .send = send,
-        .sport = thread->port,
-        .dport = thread->port,
-        .socket = thread->sock,
-        .rtt_ns = spec->rtt_ns,
-        .rtt_jitter_ns = spec->rtt_jitter_ns,
-        .rate = send ? 0 : (uint64_t)spec->limit_mbit * 1000000,
-        .stop_ns = send ? 0 : thread->rig->end_ns,
-    };
+    struct sirq_sim_rig_nic *on =
+        sirq_sim_rig_nic(thread->rig, nic, thread->group->spec->name, err);
 
-    return nic == NULL ? -EINVAL : sirq_sim_tcp_create(nic->sim, &config, &thread->tcp, err);
+    config->sport = config->dport = thread->port;
+    return on == NULL ? -EINVAL : sirq_sim_tcp_create(on->sim, config, &thread->tcp, err);
 }
 
 static int open_receiver(struct sirq_sim_thread *thread, struct sirq_error *err)
 {
-    return open_flow(thread, thread->group->spec->tcp_receiver, false, err);
+    const struct sirq_spec_tcp_receiver *spec = thread->group->spec->tcp_receiver;
+    struct sirq_sim_tcp_config config = {
+        .socket = thread->sock,
+        .rtt_ns = spec->rtt_ns,
+        .rtt_jitter_ns = spec->rtt_jitter_ns,
+        .rate = (uint64_t)spec->limit_mbit * 1000000,
+        .stop_ns = thread->rig->end_ns,
+    };
+
+    return open_flow(thread, spec->nic, &config, err);
 }
 
 static int open_sender(struct sirq_sim_thread *thread, struct sirq_error *err)
 {
+    const struct sirq_spec_tcp_sender *spec = thread->group->spec->tcp_sender;
+    uint64_t places = spec->sndbuf / SIRQ_PKT_TRUESIZE;
+    struct sirq_sim_tcp_config config = {
+        .send = true,
+        .window = places < WINDOW_MAX ? (uint32_t)places : WINDOW_MAX,
+        .rtt_ns = spec->rtt_ns,
+        .rtt_jitter_ns = spec->rtt_jitter_ns,
+    };
+
     thread->port = thread->rig->next_port++;
     thread->sends = true;
-    return open_flow(thread, thread->group->spec->tcp_sender, true, err);
+    return open_flow(thread, spec->nic, &config, err);
 }
 
 static void receive(struct sirq_sim_thread *thread)
 {
-    const struct sirq_spec_tcp *spec = thread->group->spec->tcp_receiver;
+    const struct sirq_spec_tcp_receiver *spec = thread->group->spec->tcp_receiver;
     uint8_t buf[8];
 
     while (!thread->rig->quit) {
@@ -83,7 +94,7 @@ static void receive(struct sirq_sim_thread *thread)
 
 static void send_buffers(struct sirq_sim_thread *thread)
 {
-    const struct sirq_spec_tcp *spec = thread->group->spec->tcp_sender;
+    const struct sirq_spec_tcp_sender *spec = thread->group->spec->tcp_sender;
     struct sirq_sim *sim = thread->rig->sim;
     uint64_t next = sirq_sim_now_ns(sim);
 
