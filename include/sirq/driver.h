@@ -30,10 +30,11 @@ int sirq_fail(struct sirq_error *err, int code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
 struct sirq_netdev_config {
-    const char *ifname;  /* packet: the interface */
+    const char *ifname;  /* packet, xdp: the interface */
     unsigned ring_size;  /* frames of frame_size the device holds at least; 0: 1024; power of two */
-    unsigned frame_size; /* bytes a frame may have; 0: 2048 */
-    unsigned queue;      /* sim: which of the NIC's rings; the others have one, 0 */
+    unsigned frame_size; /* bytes a frame may have; 0: 2048; xdp: 1792, or 3840 if the MTU asks */
+    unsigned queue;      /* which one.  sim: of the NIC's rings, xdp: of the interface's receive
+                            queues; the others have one, 0 */
     struct sirq_sim_nic *device; /* sim: the NIC, see sirq/sim.h, which has the ring's size */
 };
 
@@ -129,6 +130,7 @@ struct sirq_netdev {
     uint32_t addr4;            /* its first IPv4 address, network order, or 0; __atomic */
     struct sirq_link *link;    /* the stack's: what waits to be sent */
     char name[16];             /* of the interface, or the driver's */
+    char mode[24];             /* what the driver got, for a person ("native copy"), or empty */
     struct sirq_steer *steer;  /* RPS, see sirq_netdev_set_rps(); null: never set */
     void *priv;                /* the driver's own */
     uint64_t irqs, irqs_empty; /* writer: the interrupt handler */

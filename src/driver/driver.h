@@ -19,12 +19,13 @@
 
 extern const struct sirq_driver sirq_packet_driver;
 extern const struct sirq_driver sirq_shm_driver;
+extern const struct sirq_driver sirq_xdp_driver;
 
 /*
- * The ring that `config` asks for, defaults filled in.  0, or -EINVAL with err naming the
+ * The ring that `config` asks for, defaults filled in; the driver has `queues`.  0, or -EINVAL with err naming the
  * field, or -E2BIG when the two together make more than SIRQ_RING_BYTES_MAX.
  */
-int sirq_ring_config(const struct sirq_netdev_config *config, const char *driver,
+int sirq_ring_config(const struct sirq_netdev_config *config, const char *driver, unsigned queues,
                      unsigned *ring_size, unsigned *frame_size, struct sirq_error *err);
 
 #endif

@@ -8,17 +8,15 @@
  */
 #define SIRQ_DRIVER_PRIVATE
 #include "driver.h"
+#include "ifquery.h"
 #include "packet_open.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
-#include <net/if.h>
-#include <net/if_arp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -97,53 +95,21 @@ static int packet_socket_open(struct sirq_packet_nic *nic, struct sirq_error *er
     return 0;
 }
 
-/* The interface's index: it exists, carries Ethernet frames and is up. */
-static int packet_ifindex(int fd, const char *ifname, struct sirq_error *err)
-{
-    struct ifreq req = {0};
-    int index;
-
-    if (!ifname || !*ifname || strlen(ifname) >= sizeof(req.ifr_name))
-        return sirq_fail(err, EINVAL, "packet: ifname: give the name of an interface (ip link)");
-    memcpy(req.ifr_name, ifname, strlen(ifname));
-    if (ioctl(fd, SIOCGIFINDEX, &req) < 0)
-        return sirq_fail(err, errno, "packet: no interface %s (%s): see ip link", ifname,
-                         strerror(errno));
-    index = req.ifr_ifindex;
-    if (ioctl(fd, SIOCGIFHWADDR, &req) < 0 ||
-        (req.ifr_hwaddr.sa_family != ARPHRD_ETHER && req.ifr_hwaddr.sa_family != ARPHRD_LOOPBACK))
-        return sirq_fail(err, EPROTONOSUPPORT,
-                         "packet: interface %s is not Ethernet: give one that is", ifname);
-    if (ioctl(fd, SIOCGIFFLAGS, &req) < 0 || !(req.ifr_flags & IFF_UP))
-        return sirq_fail(err, ENETDOWN, "packet: interface %s is down: ip link set %s up", ifname,
-                         ifname);
-    return index;
-}
-
-/* Best effort: addresses can be given by hand. */
-static void packet_identity(struct sirq_packet_nic *nic, const char *ifname)
-{
-    struct ifreq req = {0};
-
-    memcpy(req.ifr_name, ifname, strlen(ifname)); /* its length was checked */
-    if (ioctl(nic->fd, SIOCGIFMTU, &req) == 0)
-        nic->mtu = (unsigned)req.ifr_mtu;
-    if (ioctl(nic->fd, SIOCGIFHWADDR, &req) == 0 && req.ifr_hwaddr.sa_family == ARPHRD_ETHER)
-        memcpy(nic->mac, req.ifr_hwaddr.sa_data, sizeof(nic->mac));
-}
-
-static int packet_bind(const struct sirq_packet_nic *nic, const char *ifname,
+static int packet_bind(struct sirq_packet_nic *nic, const char *ifname,
                        struct sirq_error *err)
 {
     struct sockaddr_ll addr = {.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL)};
-    int index = packet_ifindex(nic->fd, ifname, err);
+    struct sirq_ifquery link;
+    int rc = sirq_ifquery(nic->fd, "packet", ifname, &link, err);
 
-    if (index < 0)
-        return index;
-    addr.sll_ifindex = index;
+    if (rc < 0)
+        return rc;
+    addr.sll_ifindex = link.index;
     if (bind(nic->fd, (struct sockaddr *)&addr, sizeof(addr)) < 0)
         return sirq_fail(err, errno, "packet: cannot bind to interface %s (%s)", ifname,
                          strerror(errno));
+    nic->mtu = link.mtu;
+    memcpy(nic->mac, link.mac, sizeof(nic->mac));
     return 0;
 }
 
@@ -151,7 +117,7 @@ int sirq_packet_nic_open(struct sirq_packet_nic *nic, const struct sirq_netdev_c
                          struct sirq_error *err)
 {
     unsigned ring_size, frame_size;
-    int rc = sirq_ring_config(config, "packet", &ring_size, &frame_size, err);
+    int rc = sirq_ring_config(config, "packet", 1, &ring_size, &frame_size, err);
 
     if (rc < 0)
         return rc;
@@ -163,7 +129,6 @@ int sirq_packet_nic_open(struct sirq_packet_nic *nic, const struct sirq_netdev_c
     if (rc == 0)
         rc = packet_bind(nic, config->ifname, err);
     if (rc == 0) {
-        packet_identity(nic, config->ifname);
         nic->tx.frame_size = frame_size;
         nic->tx.frames = malloc((size_t)SIRQ_PACKET_BATCH * frame_size);
         if (nic->tx.frames == NULL)

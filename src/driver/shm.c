@@ -233,7 +233,7 @@ static int shm_open_dev(struct sirq_netdev *dev, const struct sirq_netdev_config
 {
     unsigned ring_size, frame_size;
     struct sirq_shm_nic *nic;
-    int rc = sirq_ring_config(config, "shm", &ring_size, &frame_size, err);
+    int rc = sirq_ring_config(config, "shm", 1, &ring_size, &frame_size, err);
 
     if (rc < 0)
         return rc;

@@ -11,6 +11,7 @@
 const struct sirq_driver *const sirq_drivers[] = {
     &sirq_packet_driver,
     &sirq_shm_driver,
+    &sirq_xdp_driver,
     NULL,
 };
 
@@ -23,15 +24,15 @@ const struct sirq_driver *sirq_driver_find(const char *name)
     return NULL;
 }
 
-int sirq_ring_config(const struct sirq_netdev_config *config, const char *driver,
+int sirq_ring_config(const struct sirq_netdev_config *config, const char *driver, unsigned queues,
                      unsigned *ring_size, unsigned *frame_size, struct sirq_error *err)
 {
     unsigned ring = config->ring_size ? config->ring_size : SIRQ_RING_SIZE_DEFAULT;
     unsigned frame = config->frame_size ? config->frame_size : SIRQ_FRAME_SIZE_DEFAULT;
 
-    if (config->queue != 0)
-        return sirq_fail(err, EINVAL, "%s: queue %u: this driver has one, give 0", driver,
-                         config->queue);
+    if (config->queue >= queues)
+        return sirq_fail(err, EINVAL, "%s: queue %u: give 0 to %u", driver, config->queue,
+                         queues - 1);
     if ((ring & (ring - 1)) || ring > SIRQ_RING_SIZE_MAX)
         return sirq_fail(err, EINVAL, "%s: ring_size %u: give a power of two, at most %u", driver,
                          ring, SIRQ_RING_SIZE_MAX);
