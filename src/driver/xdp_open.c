@@ -13,10 +13,13 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 /* An Ethernet header with a VLAN tag, which the MTU does not count. */
 #define XDP_LINK_HEADER 18u
+/* A closed socket's queue is let go by a worker of the kernel's, a moment after close(). */
+#define XDP_BUSY_TRIES 200u
 
 static int xdp_chunk(struct sirq_xdp_nic *nic, const struct sirq_netdev_config *config,
                      unsigned mtu, struct sirq_error *err)
@@ -91,11 +94,17 @@ static int xdp_socket_open(struct sirq_xdp_nic *nic, const struct sirq_netdev_co
                                               .tx_size = nic->ring_size,
                                               .libxdp_flags = XSK_LIBXDP_FLAGS__INHIBIT_PROG_LOAD,
                                               .bind_flags = XDP_USE_NEED_WAKEUP};
+    const struct timespec pause = {.tv_nsec = 1000000};
     struct xdp_options got = {0};
     socklen_t len = sizeof(got);
-    int rc = xsk_socket__create(&nic->xsk, config->ifname, config->queue, nic->umem, &nic->rx,
-                                &nic->tx, &options);
+    int rc = -EBUSY;
 
+    for (unsigned i = 0; i < XDP_BUSY_TRIES && rc == -EBUSY; i++) {
+        if (i > 0)
+            nanosleep(&pause, NULL);
+        rc = xsk_socket__create(&nic->xsk, config->ifname, config->queue, nic->umem, &nic->rx,
+                                &nic->tx, &options);
+    }
     if (rc < 0)
         return xdp_socket_fail(config, -rc, err);
     nic->fd = xsk_socket__fd(nic->xsk);
