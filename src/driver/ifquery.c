@@ -47,6 +47,7 @@ int sirq_ifquery(int fd, const char *driver, const char *ifname, struct sirq_ifq
         (req.ifr_hwaddr.sa_family != ARPHRD_ETHER && req.ifr_hwaddr.sa_family != ARPHRD_LOOPBACK))
         return sirq_fail(err, EPROTONOSUPPORT, "%s: interface %s is not Ethernet: give one that is",
                          driver, ifname);
+    memcpy(out->mac, req.ifr_hwaddr.sa_data, sizeof(out->mac));
     if (ioctl(fd, SIOCGIFFLAGS, &req) < 0 || !(req.ifr_flags & IFF_UP))
         return sirq_fail(err, ENETDOWN, "%s: interface %s is down: ip link set %s up", driver,
                          ifname, ifname);

@@ -127,6 +127,9 @@ static void xdp_stats(const struct sirq_netdev *dev, struct sirq_netdev_stats *o
     out->rx_dropped = kernel.rx_dropped + kernel.rx_ring_full;
     out->rx_errors = kernel.rx_invalid_descs;
     out->rx_waiting = xdp_waiting(nic);
+    out->tx_packets = __atomic_load_n(&nic->tx.taken, __ATOMIC_RELAXED);
+    out->tx_waiting = out->tx_packets - __atomic_load_n(&nic->tx.gone, __ATOMIC_RELAXED);
+    out->tx_errors = kernel.tx_invalid_descs;
 }
 
 static int xdp_open(struct sirq_netdev *dev, const struct sirq_netdev_config *config,
@@ -137,7 +140,7 @@ static int xdp_open(struct sirq_netdev *dev, const struct sirq_netdev_config *co
 
     if (!nic)
         return sirq_fail(err, ENOMEM, "xdp: out of memory");
-    rc = sirq_xdp_nic_open(nic, config, err);
+    rc = sirq_xdp_nic_open(nic, dev, config, err);
     if (rc < 0) {
         free(nic);
         return rc;
@@ -170,5 +173,8 @@ const struct sirq_driver sirq_xdp_driver = {
     .irq_mask = xdp_irq_mask,
     .irq_unmask = xdp_irq_unmask,
     .rx_pending = xdp_rx_pending,
+    .tx = sirq_xdp_tx,
+    .tx_flush = sirq_xdp_tx_flush,
+    .tx_clean = sirq_xdp_tx_clean,
     .stats = xdp_stats,
 };

@@ -36,8 +36,23 @@ bool sirq_xdp_prog_native(const struct sirq_xdp_prog *prog);
 /* ---- one queue ------------------------------------------------------------------------- */
 
 /*
+ * The transmit side.  Its chunks are always in one of: free, the transmit ring, the kernel, the
+ * completion ring; each ring has a place for each.  Used by one caller of tx... at a time.
+ */
+struct sirq_xdp_tx {
+    struct xsk_ring_prod ring;
+    struct xsk_ring_cons comp;
+    uint64_t *free; /* addresses of the chunks that are, a stack */
+    unsigned nfree;
+    unsigned unflushed;   /* frames on the ring that the kernel does not see yet */
+    bool down;            /* the last doorbell found no interface */
+    uint64_t taken, gone; /* frames put on the ring; of them, come back.  Read by stats */
+};
+
+/*
  * Chunks 0..ring_size-1 of the memory are the receive side's, and always in one of: the fill
- * ring, the kernel, the receive ring.  The fill ring has a place for each.
+ * ring, the kernel, the receive ring.  The fill ring has a place for each.  As many again are
+ * the transmit side's.
  */
 struct sirq_xdp_nic {
     struct xsk_ring_cons rx;
@@ -48,8 +63,7 @@ struct sirq_xdp_nic {
     int fd;
     uint64_t taken; /* frames handed on; writer: rx_poll */
     bool zero_copy;
-    struct xsk_ring_prod tx;
-    struct xsk_ring_cons comp;
+    struct sirq_xdp_tx tx;
     struct xsk_umem *umem;
     struct xsk_socket *xsk;
     struct sirq_xdp_prog *prog;
@@ -58,8 +72,13 @@ struct sirq_xdp_nic {
 };
 
 /* 0, or -errno with err filled and nothing left open. */
-int sirq_xdp_nic_open(struct sirq_xdp_nic *nic, const struct sirq_netdev_config *config,
-                      struct sirq_error *err);
+int sirq_xdp_nic_open(struct sirq_xdp_nic *nic, struct sirq_netdev *dev,
+                      const struct sirq_netdev_config *config, struct sirq_error *err);
 void sirq_xdp_nic_close(struct sirq_xdp_nic *nic);
+
+/* As in struct sirq_driver. */
+int sirq_xdp_tx(struct sirq_cpu *cpu, struct sirq_netdev *dev, const uint8_t *frame, uint32_t len);
+void sirq_xdp_tx_flush(struct sirq_cpu *cpu, struct sirq_netdev *dev);
+void sirq_xdp_tx_clean(struct sirq_cpu *cpu, struct sirq_netdev *dev);
 
 #endif

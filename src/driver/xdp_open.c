@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <linux/if_xdp.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -54,6 +55,12 @@ static int xdp_memory_fail(const struct sirq_xdp_nic *nic, int code, struct sirq
                      nic->area_size >> 10, strerror(code));
 }
 
+static void xdp_memory_unmap(struct sirq_xdp_nic *nic)
+{
+    munmap(nic->area, nic->area_size);
+    free(nic->tx.free);
+}
+
 static int xdp_memory_open(struct sirq_xdp_nic *nic, struct sirq_error *err)
 {
     const struct xsk_umem_config config = {.fill_size = nic->ring_size,
@@ -61,16 +68,28 @@ static int xdp_memory_open(struct sirq_xdp_nic *nic, struct sirq_error *err)
                                            .frame_size = nic->chunk};
     int rc;
 
-    nic->area_size = (size_t)nic->ring_size * nic->chunk;
+    nic->area_size = (size_t)nic->ring_size * 2 * nic->chunk;
+    nic->tx.free = calloc(nic->ring_size, sizeof(*nic->tx.free));
+    if (nic->tx.free == NULL)
+        return sirq_fail(err, ENOMEM, "xdp: out of memory");
     nic->area = mmap(NULL, nic->area_size, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-    if (nic->area == MAP_FAILED)
-        return xdp_memory_fail(nic, errno, err);
-    rc = xsk_umem__create(&nic->umem, nic->area, nic->area_size, &nic->fill, &nic->comp, &config);
+    if (nic->area == MAP_FAILED) {
+        rc = errno;
+        free(nic->tx.free);
+        return xdp_memory_fail(nic, rc, err);
+    }
+    rc = xsk_umem__create(&nic->umem, nic->area, nic->area_size, &nic->fill, &nic->tx.comp, &config);
     if (rc == 0)
         return 0;
-    munmap(nic->area, nic->area_size);
+    xdp_memory_unmap(nic);
     return xdp_memory_fail(nic, -rc, err);
+}
+
+static void xdp_memory_close(struct sirq_xdp_nic *nic)
+{
+    xsk_umem__delete(nic->umem);
+    xdp_memory_unmap(nic);
 }
 
 static int xdp_socket_fail(const struct sirq_netdev_config *config, int code,
@@ -103,7 +122,7 @@ static int xdp_socket_open(struct sirq_xdp_nic *nic, const struct sirq_netdev_co
         if (i > 0)
             nanosleep(&pause, NULL);
         rc = xsk_socket__create(&nic->xsk, config->ifname, config->queue, nic->umem, &nic->rx,
-                                &nic->tx, &options);
+                                &nic->tx.ring, &options);
     }
     if (rc < 0)
         return xdp_socket_fail(config, -rc, err);
@@ -113,7 +132,7 @@ static int xdp_socket_open(struct sirq_xdp_nic *nic, const struct sirq_netdev_co
     return 0;
 }
 
-/* All chunks to the kernel. */
+/* One half of the chunks to the kernel, the other to be sent. */
 static void xdp_fill(struct sirq_xdp_nic *nic)
 {
     uint32_t at = 0, n = xsk_ring_prod__reserve(&nic->fill, nic->ring_size, &at);
@@ -121,6 +140,10 @@ static void xdp_fill(struct sirq_xdp_nic *nic)
     for (uint32_t i = 0; i < n; i++)
         *xsk_ring_prod__fill_addr(&nic->fill, at + i) = (uint64_t)i * nic->chunk;
     xsk_ring_prod__submit(&nic->fill, n);
+    while (nic->tx.nfree < nic->ring_size) {
+        nic->tx.free[nic->tx.nfree] = (uint64_t)(nic->ring_size + nic->tx.nfree) * nic->chunk;
+        nic->tx.nfree++;
+    }
 }
 
 static int xdp_queue_open(struct sirq_xdp_nic *nic, const struct sirq_netdev_config *config,
@@ -142,8 +165,7 @@ static int xdp_queue_open(struct sirq_xdp_nic *nic, const struct sirq_netdev_con
               config->ifname, strerror(-rc));
     xsk_socket__delete(nic->xsk);
 memory:
-    xsk_umem__delete(nic->umem);
-    munmap(nic->area, nic->area_size);
+    xdp_memory_close(nic);
     return rc;
 }
 
@@ -158,8 +180,8 @@ static int xdp_ifquery(const char *ifname, struct sirq_ifquery *link, struct sir
     return rc;
 }
 
-int sirq_xdp_nic_open(struct sirq_xdp_nic *nic, const struct sirq_netdev_config *config,
-                      struct sirq_error *err)
+int sirq_xdp_nic_open(struct sirq_xdp_nic *nic, struct sirq_netdev *dev,
+                      const struct sirq_netdev_config *config, struct sirq_error *err)
 {
     struct sirq_ifquery link;
     unsigned frame_size;
@@ -180,6 +202,8 @@ int sirq_xdp_nic_open(struct sirq_xdp_nic *nic, const struct sirq_netdev_config 
     rc = xdp_queue_open(nic, config, err);
     if (rc < 0)
         sirq_xdp_prog_put(nic->prog);
+    memcpy(dev->mac, link.mac, sizeof(dev->mac));
+    dev->mtu = (uint16_t)link.mtu;
     return rc;
 }
 
@@ -188,7 +212,6 @@ void sirq_xdp_nic_close(struct sirq_xdp_nic *nic)
 {
     sirq_xdp_prog_redirect(nic->prog, nic->queue, -1);
     xsk_socket__delete(nic->xsk);
-    xsk_umem__delete(nic->umem);
-    munmap(nic->area, nic->area_size);
+    xdp_memory_close(nic);
     sirq_xdp_prog_put(nic->prog);
 }

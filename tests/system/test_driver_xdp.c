@@ -183,6 +183,96 @@ static void queue_second_shares_the_program(void **state)
     assert_true(program_attached());
 }
 
+/* Frames that came to sq0 from the driver, in order from `seq`. */
+static uint32_t take_sent(uint32_t seq)
+{
+    uint8_t frame[2048];
+    uint32_t got;
+    ssize_t len;
+
+    while ((len = recv(sender, frame, sizeof(frame), MSG_DONTWAIT)) > 0) {
+        if (frame[12] != ETHERTYPE >> 8)
+            continue;
+        memcpy(&got, frame + HEADER, sizeof(got));
+        assert_int_equal(got, seq);
+        assert_int_equal(len, 60 + seq % 1000);
+        seq++;
+    }
+    return seq;
+}
+
+static int tx_seq(uint32_t seq)
+{
+    uint8_t frame[1100] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
+
+    frame[12] = ETHERTYPE >> 8;
+    frame[13] = ETHERTYPE & 0xff;
+    memcpy(frame + HEADER, &seq, sizeof(seq));
+    return dev.driver->tx(NULL, &dev, frame, 60 + seq % 1000);
+}
+
+static void tx_many_frames_arrive_whole_and_in_order(void **state)
+{
+    uint32_t sent = 0, seen = 0;
+
+    (void)state;
+    NEEDS_NAMESPACE();
+    close(sender);
+    sender = open_sender_on("sq0");
+    while (sent < 3000) {
+        for (unsigned i = 0; i < 50; i++, sent++)
+            assert_int_equal(tx_seq(sent), 0);
+        dev.driver->tx_flush(NULL, &dev);
+        for (unsigned wait = 0; wait < 1000 && seen < sent; wait++) {
+            seen = take_sent(seen);
+            if (seen < sent)
+                usleep(1000);
+        }
+        assert_int_equal(seen, sent);
+        dev.driver->tx_clean(NULL, &dev);
+    }
+    assert_int_equal(stats().tx_packets, sent);
+    assert_int_equal(stats().tx_waiting, 0);
+    assert_int_equal(stats().tx_errors, 0);
+}
+
+static void tx_ring_full_is_refused_and_empties_again(void **state)
+{
+    static const uint8_t giant[8192];
+
+    (void)state;
+    NEEDS_NAMESPACE();
+    assert_int_equal(dev.driver->tx(NULL, &dev, giant, sizeof(giant)), -EMSGSIZE);
+    for (uint32_t seq = 0; seq < RING; seq++)
+        assert_int_equal(tx_seq(seq), 0);
+    assert_int_equal(tx_seq(RING), -ENOBUFS);
+    assert_int_equal(stats().tx_packets, RING);
+    assert_int_equal(stats().tx_waiting, RING);
+    dev.driver->tx_flush(NULL, &dev);
+    for (unsigned i = 0; i < 1000 && stats().tx_waiting > 0; i++) {
+        usleep(1000);
+        dev.driver->tx_clean(NULL, &dev);
+    }
+    assert_int_equal(stats().tx_waiting, 0);
+    assert_int_equal(tx_seq(RING), 0); /* its place was given back */
+    dev.driver->tx_flush(NULL, &dev);
+}
+
+static void tx_interface_down_is_told(void **state)
+{
+    int rc = 0;
+
+    (void)state;
+    NEEDS_NAMESPACE();
+    assert_int_equal(system("ip link set sq1 down"), 0);
+    for (uint32_t seq = 0; seq <= RING && rc == 0; seq++) {
+        rc = tx_seq(seq);
+        dev.driver->tx_flush(NULL, &dev);
+    }
+    assert_int_equal(rc, -ENETDOWN);
+    assert_int_equal(stats().tx_waiting, RING);
+}
+
 static void interface_down_and_up_goes_on(void **state)
 {
     (void)state;
@@ -343,6 +433,9 @@ int main(void)
         XDP_TEST(poll_too_late_drops_are_counted_and_sums_exact),
         XDP_TEST(frame_short_and_odd_are_handed_on_whole),
         XDP_TEST(queue_second_shares_the_program),
+        XDP_TEST(tx_many_frames_arrive_whole_and_in_order),
+        XDP_TEST(tx_ring_full_is_refused_and_empties_again),
+        XDP_TEST(tx_interface_down_is_told),
         XDP_TEST(interface_down_and_up_goes_on),
         XDP_TEST(mtu_raised_while_open_long_frames_are_counted),
         cmocka_unit_test_setup_teardown(open_wide_mtu_takes_its_frames, setup_wide, teardown),

@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/if_packet.h>
@@ -126,7 +127,7 @@ static void send_seq_to(int fd, uint32_t seq, size_t len)
 
 static int open_sender_on(const char *ifname)
 {
-    struct sockaddr_ll addr = {.sll_family = AF_PACKET};
+    struct sockaddr_ll addr = {.sll_family = AF_PACKET, .sll_protocol = htons(ETHERTYPE)};
     int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
 
     addr.sll_ifindex = (int)if_nametoindex(ifname);
