@@ -20,6 +20,7 @@ static const struct part {
     {"handoff", bench_handoff, "to a sleeping consumer, on the same and another CPU"},
     {"items", bench_items, "items/s from another thread through a busy consumer"},
     {"packet", bench_packet, "64-byte frames to a socket queue, and received (no peer)"},
+    {"wire", bench_wire, "64-byte UDP over veth beside a kernel socket (root)"},
     {"sim", bench_sim, "simulated events/s beside ns-3, scale, memory over hours"},
     {"memory", bench_memory, "an idle engine on up to two CPUs"},
 };

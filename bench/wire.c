@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * 64-byte datagrams over a veth pair to one receiver: how many of them for a second of CPU.
+ *
+ * All CPU time of the receiving side is counted: the process that receives, with the engine's
+ * threads, and the kernel thread that polls the veth, both on one CPU.  The sender is a process
+ * on the other.  What a receiver makes of a second depends on the load: at a low one it sleeps
+ * and is woken, above its limit work goes into datagrams that are dropped; so each is offered
+ * several rates, and its best one counts.
+ *
+ * SCHED_OTHER for all: above it, a receiver would starve the kernel's thread.  Everything is in
+ * a process and a namespace of its own for each measurement.
+ */
+#include "wire.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define WARM_NS 150000000
+#define WINDOW_NS 300000000
+
+uint64_t wire_received;
+bool wire_ready, wire_stopping;
+
+static const struct wire_receiver *const receivers[] = {&wire_xdp, &wire_packet, &wire_recvmmsg,
+                                                        &wire_uring};
+#define NRECEIVERS (sizeof(receivers) / sizeof(receivers[0]))
+
+static const uint64_t rates[] = {200000, 400000, 800000, 0};
+#define NRATES (sizeof(rates) / sizeof(rates[0]))
+
+/* What a measuring process tells. */
+struct sample {
+    double per_cpu_s, per_s;
+    char why[200]; /* empty: it took part */
+};
+
+struct job {
+    const struct wire_receiver *receiver;
+    const struct bench_options *options;
+    const char *why;
+};
+
+static void *receive(void *arg)
+{
+    struct job *job = arg;
+
+    job->why = job->receiver->run(job->receiver, job->options);
+    wire_begin();
+    return NULL;
+}
+
+static void pause_ns(long ns)
+{
+    const struct timespec ts = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
+
+    nanosleep(&ts, NULL);
+}
+
+static uint64_t cpu_ns(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+    return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec + wire_net_cpu_ns();
+}
+
+static void measure_window(const struct job *job, uint64_t pps, struct sample *sample)
+{
+    uint64_t cpu, count, start;
+    pid_t sender = fork();
+
+    if (sender == 0)
+        wire_net_send(job->options, pps, job->receiver->kernel);
+    if (sender < 0)
+        bench_die("wire: fork", errno);
+    pause_ns(WARM_NS);
+    start = bench_now_ns();
+    cpu = cpu_ns();
+    count = __atomic_load_n(&wire_received, __ATOMIC_RELAXED);
+    pause_ns(WINDOW_NS);
+    count = __atomic_load_n(&wire_received, __ATOMIC_RELAXED) - count;
+    cpu = cpu_ns() - cpu;
+    start = bench_now_ns() - start;
+    kill(sender, SIGKILL);
+    waitpid(sender, NULL, 0);
+    sample->per_cpu_s = (double)count * 1e9 / (double)cpu;
+    sample->per_s = (double)count * 1e9 / (double)start;
+}
+
+/* In the measuring process. */
+static void measure(const struct wire_receiver *receiver, const struct bench_options *options,
+                    uint64_t pps, struct sample *sample)
+{
+    struct job job = {receiver, options, wire_net_enter()};
+    pthread_t thread;
+
+    if (job.why == NULL && pthread_create(&thread, NULL, receive, &job) == 0) {
+        while (!__atomic_load_n(&wire_ready, __ATOMIC_ACQUIRE))
+            pause_ns(1000000);
+        if (job.why == NULL && wire_net_pin(options->cpu) == 0)
+            bench_die("wire: no thread polls the veth", ENOENT);
+        if (job.why == NULL)
+            measure_window(&job, pps, sample);
+        __atomic_store_n(&wire_stopping, true, __ATOMIC_RELEASE);
+        pthread_join(thread, NULL);
+    }
+    snprintf(sample->why, sizeof(sample->why), "%s", job.why != NULL ? job.why : "");
+}
+
+static struct sample in_child(const struct wire_receiver *receiver,
+                              const struct bench_options *options, uint64_t pps)
+{
+    struct sample sample = {0};
+    int fds[2], status;
+    pid_t child;
+
+    if (pipe(fds) != 0 || (child = fork()) < 0)
+        bench_die("wire: fork", errno);
+    if (child == 0) {
+        measure(receiver, options, pps, &sample);
+        _exit(write(fds[1], &sample, sizeof(sample)) != sizeof(sample));
+    }
+    close(fds[1]);
+    if (read(fds[0], &sample, sizeof(sample)) != sizeof(sample) ||
+        waitpid(child, &status, 0) != child || status != 0)
+        bench_die("wire: a measuring process failed", ECHILD);
+    close(fds[0]);
+    return sample;
+}
+
+static bool best_of(const struct wire_receiver *receiver, const struct bench_options *options,
+                    struct bench_series *per_cpu_s, struct bench_series *per_s)
+{
+    struct sample best = {0};
+
+    for (unsigned i = 0; i < NRATES; i++) {
+        struct sample sample = in_child(receiver, options, rates[i]);
+
+        if (sample.why[0] != '\0') {
+            if (per_s->n == 0)
+                fprintf(stderr, "wire: %s left out: %s\n", receiver->name, sample.why);
+            return false;
+        }
+        if (sample.per_cpu_s > best.per_cpu_s)
+            best.per_cpu_s = sample.per_cpu_s;
+        if (sample.per_s > best.per_s)
+            best.per_s = sample.per_s;
+    }
+    bench_add(per_cpu_s, best.per_cpu_s);
+    bench_add(per_s, best.per_s);
+    return true;
+}
+
+static void report(const struct bench_series *per_cpu_s, const struct bench_series *per_s)
+{
+    for (unsigned i = 0; i < NRECEIVERS; i++) {
+        if (per_s[i].n == 0)
+            continue;
+        for (unsigned peer = 2; peer < NRECEIVERS && i < 2; peer++)
+            if (per_s[peer].n > 0)
+                bench_row("wire", receivers[i]->name, receivers[peer]->name, "64-byte UDP",
+                          "/CPU-s", BENCH_MORE, &per_cpu_s[i], &per_cpu_s[peer]);
+        bench_row("wire", receivers[i]->name, "-", receivers[i]->note, "pkt/s", BENCH_MORE,
+                  &per_s[i], NULL);
+    }
+}
+
+void bench_wire(const struct bench_options *options)
+{
+    struct bench_series per_cpu_s[NRECEIVERS] = {0}, per_s[NRECEIVERS] = {0};
+    struct bench_options fair = *options;
+    uint64_t start = bench_now_ns();
+    bool takes_part[NRECEIVERS] = {true, true, true, true};
+
+    fair.priority = 0;
+    if (geteuid() != 0 || !options->have_other) {
+        fprintf(stderr, "wire: left out: it needs %s\n",
+                geteuid() != 0 ? "root (a network namespace, XDP)" : "two CPUs");
+        return;
+    }
+    for (unsigned run = 0; run < options->runs && !bench_late(options, start, 3); run++)
+        for (unsigned i = 0; i < NRECEIVERS; i++)
+            if (takes_part[i])
+                takes_part[i] = best_of(receivers[i], &fair, &per_cpu_s[i], &per_s[i]);
+    report(per_cpu_s, per_s);
+}
