@@ -8,15 +8,18 @@
  * and is woken, above its limit work goes into datagrams that are dropped; so each is offered
  * several rates, and its best one counts.
  *
- * SCHED_OTHER for all: above it, a receiver would starve the kernel's thread.  Everything is in
- * a process and a namespace of its own for each measurement.
+ * Receiver and kernel thread have one priority, so neither preempts the other: one goes on until
+ * it finds nothing, then the other does.  Everything is in a process and a namespace of its own
+ * for each measurement.
  */
 #include "wire.h"
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
+
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -70,11 +73,21 @@ static uint64_t cpu_ns(void)
     return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec + wire_net_cpu_ns();
 }
 
+static void be_fifo(int priority)
+{
+    const struct sched_param param = {.sched_priority = priority};
+
+    if (priority != 0 && sched_setscheduler(0, SCHED_FIFO, &param) != 0)
+        bench_die("wire: SCHED_FIFO", errno);
+}
+
 static void measure_window(const struct job *job, uint64_t pps, struct sample *sample)
 {
     uint64_t cpu, count, start;
     pid_t sender = fork();
 
+    if (sender == 0)
+        be_fifo(job->options->priority);
     if (sender == 0)
         wire_net_send(job->options, pps, job->receiver->kernel);
     if (sender < 0)
@@ -93,18 +106,22 @@ static void measure_window(const struct job *job, uint64_t pps, struct sample *s
     sample->per_s = (double)count * 1e9 / (double)start;
 }
 
-/* In the measuring process. */
+/* In the measuring process, whose main thread stays above those it looks at. */
 static void measure(const struct wire_receiver *receiver, const struct bench_options *options,
                     uint64_t pps, struct sample *sample)
 {
     struct job job = {receiver, options, wire_net_enter()};
     pthread_t thread;
 
+    be_fifo(options->priority); /* the receiver's threads and the sender inherit it */
+
     if (job.why == NULL && pthread_create(&thread, NULL, receive, &job) == 0) {
         while (!__atomic_load_n(&wire_ready, __ATOMIC_ACQUIRE))
             pause_ns(1000000);
-        if (job.why == NULL && wire_net_pin(options->cpu) == 0)
+        if (job.why == NULL && wire_net_pin(options) == 0)
             bench_die("wire: no thread polls the veth", ENOENT);
+        if (options->priority != 0)
+            be_fifo(options->priority + 1);
         if (job.why == NULL)
             measure_window(&job, pps, sample);
         __atomic_store_n(&wire_stopping, true, __ATOMIC_RELEASE);
@@ -174,11 +191,9 @@ static void report(const struct bench_series *per_cpu_s, const struct bench_seri
 void bench_wire(const struct bench_options *options)
 {
     struct bench_series per_cpu_s[NRECEIVERS] = {0}, per_s[NRECEIVERS] = {0};
-    struct bench_options fair = *options;
     uint64_t start = bench_now_ns();
     bool takes_part[NRECEIVERS] = {true, true, true, true};
 
-    fair.priority = 0;
     if (geteuid() != 0 || !options->have_other) {
         fprintf(stderr, "wire: left out: it needs %s\n",
                 geteuid() != 0 ? "root (a network namespace, XDP)" : "two CPUs");
@@ -187,6 +202,6 @@ void bench_wire(const struct bench_options *options)
     for (unsigned run = 0; run < options->runs && !bench_late(options, start, 3); run++)
         for (unsigned i = 0; i < NRECEIVERS; i++)
             if (takes_part[i])
-                takes_part[i] = best_of(receivers[i], &fair, &per_cpu_s[i], &per_s[i]);
+                takes_part[i] = best_of(receivers[i], options, &per_cpu_s[i], &per_s[i]);
     report(per_cpu_s, per_s);
 }

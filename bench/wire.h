@@ -46,8 +46,8 @@ static inline void wire_begin(void)
 
 /* wire_net.c: the namespace.  Null or why there is none. */
 const char *wire_net_enter(void);
-/* Let the threads that poll WIRE_RX run on `cpu`; how many there are. */
-unsigned wire_net_pin(unsigned cpu);
+/* The threads that poll WIRE_RX to options->cpu and priority; how many there are. */
+unsigned wire_net_pin(const struct bench_options *options);
 /* CPU time of these threads so far. */
 uint64_t wire_net_cpu_ns(void);
 /* Send to WIRE_RX on options->other until killed, `pps` (0: as fast as it goes). */

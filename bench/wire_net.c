@@ -90,18 +90,21 @@ static bool is_napi_thread(const char *pid)
     return strncmp(comm, "napi/" WIRE_RX "-", sizeof("napi/" WIRE_RX)) == 0;
 }
 
-unsigned wire_net_pin(unsigned cpu)
+unsigned wire_net_pin(const struct bench_options *options)
 {
+    const struct sched_param param = {.sched_priority = options->priority};
     DIR *proc = opendir("/proc");
     struct dirent *entry;
     cpu_set_t set;
 
     CPU_ZERO(&set);
-    CPU_SET(cpu, &set);
+    CPU_SET(options->cpu, &set);
     nthreads = 0;
     while (proc != NULL && (entry = readdir(proc)) != NULL && nthreads < THREADS_MAX)
         if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' && is_napi_thread(entry->d_name)) {
             threads[nthreads] = (pid_t)strtol(entry->d_name, NULL, 10);
+            sched_setscheduler(threads[nthreads], param.sched_priority != 0 ? SCHED_FIFO : SCHED_OTHER,
+                               &param);
             if (sched_setaffinity(threads[nthreads], sizeof(set), &set) == 0)
                 nthreads++;
         }
