@@ -30,11 +30,11 @@ int sirq_fail(struct sirq_error *err, int code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
 struct sirq_netdev_config {
-    const char *ifname;  /* packet, xdp: the interface */
+    const char *ifname;  /* packet, xdp, tap: the interface; tap makes it if need be */
     unsigned ring_size;  /* frames of frame_size the device holds at least; 0: 1024; power of two */
     unsigned frame_size; /* bytes a frame may have; 0: 2048; xdp: 1792, or 3840 if the MTU asks */
     unsigned queue;      /* which one.  sim: of the NIC's rings, xdp: of the interface's receive
-                            queues; the others have one, 0 */
+                            queues; tap: any, each device opened has one; the others: 0 */
     struct sirq_sim_nic *device; /* sim: the NIC, see sirq/sim.h, which has the ring's size */
 };
 
@@ -77,7 +77,7 @@ struct sirq_driver {
     void (*irq_mask)(struct sirq_netdev *dev);
     void (*irq_unmask)(struct sirq_netdev *dev);
 
-    /* Is a frame waiting?  No system call; any thread. */
+    /* Is a frame waiting?  Any thread.  No system call, if there is a ring to look at. */
     bool (*rx_pending)(const struct sirq_netdev *dev);
 
     /*

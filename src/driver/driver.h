@@ -19,6 +19,7 @@
 
 extern const struct sirq_driver sirq_packet_driver;
 extern const struct sirq_driver sirq_shm_driver;
+extern const struct sirq_driver sirq_tap_driver;
 extern const struct sirq_driver sirq_xdp_driver;
 
 /*
