@@ -18,6 +18,7 @@
 #define SIRQ_RING_BYTES_MAX ((size_t)1 << 30)
 
 extern const struct sirq_driver sirq_packet_driver;
+extern const struct sirq_driver sirq_pcap_driver;
 extern const struct sirq_driver sirq_shm_driver;
 extern const struct sirq_driver sirq_tap_driver;
 extern const struct sirq_driver sirq_xdp_driver;

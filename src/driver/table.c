@@ -10,6 +10,7 @@
 
 const struct sirq_driver *const sirq_drivers[] = {
     &sirq_packet_driver,
+    &sirq_pcap_driver,
     &sirq_shm_driver,
     &sirq_tap_driver,
     &sirq_xdp_driver,
