@@ -299,6 +299,9 @@ static int pcap_driver_open(struct sirq_netdev *dev, const struct sirq_netdev_co
     if (config->flows > SIRQ_PCAP_FLOWS_MAX)
         return sirq_fail(err, EINVAL, "pcap: flows %u: give at most %u", config->flows,
                          SIRQ_PCAP_FLOWS_MAX);
+    if (config->replay_pps > SIRQ_PCAP_PPS_MAX && config->replay_pps != SIRQ_REPLAY_POLLED)
+        return sirq_fail(err, EINVAL, "pcap: replay_pps: give at most %u, or SIRQ_REPLAY_POLLED",
+                         SIRQ_PCAP_PPS_MAX);
     nic = calloc(1, sizeof(*nic));
     if (!nic)
         return sirq_fail(err, ENOMEM, "pcap: out of memory");

@@ -11,6 +11,7 @@
 
 #define SIRQ_PCAP_BYTES_MAX ((size_t)256 << 20) /* of frames and what is kept of each */
 #define SIRQ_PCAP_FLOWS_MAX (1u << 20)
+#define SIRQ_PCAP_PPS_MAX 1000000000u
 
 struct sirq_pcap_frame {
     size_t at; /* in bytes[] */

@@ -206,4 +206,5 @@ void sirq_pcap_free(struct sirq_pcap_file *file)
 {
     free(file->bytes);
     free(file->frames);
+    *file = (struct sirq_pcap_file){0};
 }
