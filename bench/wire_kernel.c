@@ -40,8 +40,8 @@ static const char *run_recvmmsg(const struct wire_receiver *self,
     bench_pin(options->cpu);
     for (unsigned i = 0; i < WIRE_BATCH; i++) {
         iov[i] = (struct iovec){room[i], sizeof(room[i])};
-        msgs[i].msg_hdr = (struct msghdr){.msg_name = &from[i], .msg_iov = &iov[i],
-                                          .msg_iovlen = 1};
+        msgs[i].msg_hdr =
+            (struct msghdr){.msg_name = &from[i], .msg_iov = &iov[i], .msg_iovlen = 1};
     }
     wire_begin();
     while (!wire_stop()) {
@@ -88,8 +88,8 @@ static bool uring_take(struct io_uring *ring, struct io_uring_buf_ring *bufs, ch
             continue;
         unsigned id = cqes[i]->flags >> IORING_CQE_BUFFER_SHIFT;
 
-        io_uring_buf_ring_add(bufs, area + (size_t)id * URING_SIZE, URING_SIZE,
-                              (unsigned short)id, io_uring_buf_ring_mask(URING_BUFFERS), (int)got);
+        io_uring_buf_ring_add(bufs, area + (size_t)id * URING_SIZE, URING_SIZE, (unsigned short)id,
+                              io_uring_buf_ring_mask(URING_BUFFERS), (int)got);
         got++;
     }
     io_uring_buf_ring_advance(bufs, (int)got);

@@ -103,8 +103,8 @@ unsigned wire_net_pin(const struct bench_options *options)
     while (proc != NULL && (entry = readdir(proc)) != NULL && nthreads < THREADS_MAX)
         if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' && is_napi_thread(entry->d_name)) {
             threads[nthreads] = (pid_t)strtol(entry->d_name, NULL, 10);
-            sched_setscheduler(threads[nthreads], param.sched_priority != 0 ? SCHED_FIFO : SCHED_OTHER,
-                               &param);
+            sched_setscheduler(threads[nthreads],
+                               param.sched_priority != 0 ? SCHED_FIFO : SCHED_OTHER, &param);
             if (sched_setaffinity(threads[nthreads], sizeof(set), &set) == 0)
                 nthreads++;
         }
@@ -136,8 +136,8 @@ uint64_t wire_net_cpu_ns(void)
  * than a tap on the interface. */
 static void build_frame(uint8_t *at, bool kernel)
 {
-    static const uint8_t header[] = {0x08, 0, 0x45, 0,  0, 50, 0,  0,  0, 0, 64, 17,
-                                     0,    0, 10,   77, 0, 2,  10, 77, 0, 1};
+    static const uint8_t header[] = {0x08, 0, 0x45, 0,  0,  50, 0, 0,  0,  0, 64,
+                                     17,   0, 0,    10, 77, 0,  2, 10, 77, 0, 1};
     uint32_t sum = 0;
 
     memset(at, 0, FRAME_LEN);

@@ -11,7 +11,7 @@
 
 struct sirq_ifquery {
     int index;
-    unsigned mtu;    /* bytes after the Ethernet header */
+    unsigned mtu; /* bytes after the Ethernet header */
     uint8_t mac[6];
     unsigned queues; /* receive queues; 0: it does not say */
     bool veth;       /* frames come from a stack that may have left checksums unfilled */

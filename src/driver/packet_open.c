@@ -95,8 +95,7 @@ static int packet_socket_open(struct sirq_packet_nic *nic, struct sirq_error *er
     return 0;
 }
 
-static int packet_bind(struct sirq_packet_nic *nic, const char *ifname,
-                       struct sirq_error *err)
+static int packet_bind(struct sirq_packet_nic *nic, const char *ifname, struct sirq_error *err)
 {
     struct sockaddr_ll addr = {.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL)};
     struct sirq_ifquery link;

@@ -37,14 +37,14 @@ struct pcap_nic {
     uint64_t pps, lap, total; /* lap: numbers in one; total: PCAP_NEVER with loop */
     uint64_t lap_ns;
     unsigned flows, ring_size;
-    uint64_t *ring;       /* numbers; rx_poll only */
-    uint8_t *frame;       /* the one being varied; rx_poll only */
-    uint64_t arrive;      /* the number to arrive next; rx_poll only */
-    uint64_t prod, cons;  /* of the ring.  Writer: rx_poll */
-    uint64_t dropped;     /* writer: rx_poll */
-    uint64_t next_ns;     /* when `arrive` does, after start_ns.  Writer: rx_poll */
-    uint64_t start_ns;    /* 0: not yet.  Writer: the first unmask */
-    uint32_t irq, stop;   /* __atomic; irq is a futex */
+    uint64_t *ring;      /* numbers; rx_poll only */
+    uint8_t *frame;      /* the one being varied; rx_poll only */
+    uint64_t arrive;     /* the number to arrive next; rx_poll only */
+    uint64_t prod, cons; /* of the ring.  Writer: rx_poll */
+    uint64_t dropped;    /* writer: rx_poll */
+    uint64_t next_ns;    /* when `arrive` does, after start_ns.  Writer: rx_poll */
+    uint64_t start_ns;   /* 0: not yet.  Writer: the first unmask */
+    uint32_t irq, stop;  /* __atomic; irq is a futex */
     int doorbell[2];
     bool polled, have_thread;
     pthread_t thread;

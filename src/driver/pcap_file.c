@@ -35,7 +35,7 @@ static uint16_t sum_changed(uint16_t sum, uint16_t old, uint16_t new)
     uint32_t s = (uint16_t)~sum + (uint32_t)(uint16_t)~old + new;
 
     s = (s & 0xffff) + (s >> 16);
-    return (uint16_t)~(s + (s >> 16));
+    return (uint16_t) ~(s + (s >> 16));
 }
 
 static void change16(const struct sirq_pcap_frame *frame, uint8_t *out, uint16_t at, uint16_t new)

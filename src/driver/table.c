@@ -9,12 +9,8 @@
 #include <string.h>
 
 const struct sirq_driver *const sirq_drivers[] = {
-    &sirq_packet_driver,
-    &sirq_pcap_driver,
-    &sirq_shm_driver,
-    &sirq_tap_driver,
-    &sirq_xdp_driver,
-    NULL,
+    &sirq_packet_driver, &sirq_pcap_driver, &sirq_shm_driver,
+    &sirq_tap_driver,    &sirq_xdp_driver,  NULL,
 };
 
 const struct sirq_driver *sirq_driver_find(const char *name)

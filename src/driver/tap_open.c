@@ -88,8 +88,8 @@ uint64_t sirq_tap_dropped(const struct sirq_tap *tap)
         const char *name = line + strspn(line, " ");
 
         if (strncmp(name, tap->ifname, len) == 0 && name[len] == ':' &&
-            sscanf(name + len + 1, "%*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %llu",
-                   &dropped) == 1)
+            sscanf(name + len + 1, "%*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %llu", &dropped) ==
+                1)
             break;
     }
     if (file)

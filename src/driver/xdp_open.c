@@ -38,8 +38,8 @@ static int xdp_chunk(struct sirq_xdp_nic *nic, const struct sirq_netdev_config *
                          "more (at most %u), or ip link set %s mtu %u",
                          config->ifname, mtu, config->frame_size ? config->frame_size : most, most,
                          config->ifname, most - XDP_LINK_HEADER);
-    nic->chunk = need + SIRQ_XDP_HEADROOM > SIRQ_XDP_CHUNK_MIN ? SIRQ_XDP_CHUNK_MAX
-                                                               : SIRQ_XDP_CHUNK_MIN;
+    nic->chunk =
+        need + SIRQ_XDP_HEADROOM > SIRQ_XDP_CHUNK_MIN ? SIRQ_XDP_CHUNK_MAX : SIRQ_XDP_CHUNK_MIN;
     return 0;
 }
 
@@ -63,9 +63,8 @@ static void xdp_memory_unmap(struct sirq_xdp_nic *nic)
 
 static int xdp_memory_open(struct sirq_xdp_nic *nic, struct sirq_error *err)
 {
-    const struct xsk_umem_config config = {.fill_size = nic->ring_size,
-                                           .comp_size = nic->ring_size,
-                                           .frame_size = nic->chunk};
+    const struct xsk_umem_config config = {
+        .fill_size = nic->ring_size, .comp_size = nic->ring_size, .frame_size = nic->chunk};
     int rc;
 
     nic->area_size = (size_t)nic->ring_size * 2 * nic->chunk;
@@ -79,7 +78,8 @@ static int xdp_memory_open(struct sirq_xdp_nic *nic, struct sirq_error *err)
         free(nic->tx.free);
         return xdp_memory_fail(nic, rc, err);
     }
-    rc = xsk_umem__create(&nic->umem, nic->area, nic->area_size, &nic->fill, &nic->tx.comp, &config);
+    rc =
+        xsk_umem__create(&nic->umem, nic->area, nic->area_size, &nic->fill, &nic->tx.comp, &config);
     if (rc == 0)
         return 0;
     xdp_memory_unmap(nic);
@@ -185,7 +185,8 @@ int sirq_xdp_nic_open(struct sirq_xdp_nic *nic, struct sirq_netdev *dev,
 {
     struct sirq_ifquery link;
     unsigned frame_size;
-    int rc = sirq_ring_config(config, "xdp", SIRQ_XDP_QUEUES_MAX, &nic->ring_size, &frame_size, err);
+    int rc =
+        sirq_ring_config(config, "xdp", SIRQ_XDP_QUEUES_MAX, &nic->ring_size, &frame_size, err);
 
     if (rc == 0)
         rc = xdp_ifquery(config->ifname, &link, err);
@@ -203,7 +204,7 @@ int sirq_xdp_nic_open(struct sirq_xdp_nic *nic, struct sirq_netdev *dev,
     if (rc < 0)
         sirq_xdp_prog_put(nic->prog);
     memcpy(dev->mac, link.mac, sizeof(dev->mac));
-    dev->mtu = (uint16_t)link.mtu;
+    dev->mtu = (uint16_t)link.mtu; /* fits a page, see xdp_chunk() */
     return rc;
 }
 

@@ -61,9 +61,13 @@ static struct sirq_xdp_prog *prog_find_locked(int index, ino_t netns)
 static int prog_load(int map)
 {
     const struct bpf_insn code[] = {
-        {.code = BPF_LDX | BPF_MEM | BPF_W, .dst_reg = BPF_REG_2, .src_reg = BPF_REG_1,
+        {.code = BPF_LDX | BPF_MEM | BPF_W,
+         .dst_reg = BPF_REG_2,
+         .src_reg = BPF_REG_1,
          .off = offsetof(struct xdp_md, rx_queue_index)},
-        {.code = BPF_LD | BPF_DW | BPF_IMM, .dst_reg = BPF_REG_1, .src_reg = BPF_PSEUDO_MAP_FD,
+        {.code = BPF_LD | BPF_DW | BPF_IMM,
+         .dst_reg = BPF_REG_1,
+         .src_reg = BPF_PSEUDO_MAP_FD,
          .imm = map},
         {0}, /* the upper half of the constant */
         {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_3, .imm = XDP_PASS},
@@ -108,8 +112,8 @@ static int prog_attach(struct sirq_xdp_prog *prog)
 {
     int fd, code;
 
-    prog->map = bpf_map_create(BPF_MAP_TYPE_XSKMAP, "sirq_xsks", sizeof(uint32_t),
-                               sizeof(uint32_t), SIRQ_XDP_QUEUES_MAX, NULL);
+    prog->map = bpf_map_create(BPF_MAP_TYPE_XSKMAP, "sirq_xsks", sizeof(uint32_t), sizeof(uint32_t),
+                               SIRQ_XDP_QUEUES_MAX, NULL);
     if (prog->map < 0)
         return -errno;
     fd = prog_load(prog->map);

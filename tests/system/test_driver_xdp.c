@@ -176,9 +176,8 @@ static void queue_second_shares_the_program(void **state)
     assert_non_null(strstr(err.text, "queue 1 of interface sq1 is open already"));
     send_seq(1, 60);
     usleep(20000);
-    assert_int_equal(dev.driver->rx_poll(NULL, &dev, 64) +
-                         second.driver->rx_poll(NULL, &second, 64),
-                     1);
+    assert_int_equal(
+        dev.driver->rx_poll(NULL, &dev, 64) + second.driver->rx_poll(NULL, &second, 64), 1);
     second.driver->close(&second);
     assert_true(program_attached());
 }

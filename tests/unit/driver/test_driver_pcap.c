@@ -88,9 +88,9 @@ static void put_sums(uint8_t *frame)
 static void write_capture(unsigned n, uint32_t gap_us, uint32_t link)
 {
     const uint32_t head[6] = {0xa1b2c3d4, 0x00040002, 0, 0, 65535, link};
-    static const uint8_t start[] = {2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8,  0,  0x45, 0, 0, 46, 0,
-                                    0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 0, 10, 0, 0, 9, 0xfd, 0xe8,
-                                    0, 9, 0, LEN - UDP};
+    static const uint8_t start[] = {2,    0, 0,  0,  0, 2, 2,    0,    0,  0,  0, 1,        8,  0,
+                                    0x45, 0, 0,  46, 0, 0, 0,    0,    64, 17, 0, 0,        10, 0,
+                                    0,    0, 10, 0,  0, 9, 0xfd, 0xe8, 0,  9,  0, LEN - UDP};
     FILE *out = fopen(path, "w");
 
     assert_non_null(out);
