@@ -238,6 +238,7 @@ int sirq_lab_set_seconds(struct sirq_lab_options *options, const char *text, str
 int sirq_lab_set_seed(struct sirq_lab_options *options, const char *text, struct sirq_error *err)
 {
     if (sirq_lab_parse_count(text, 0, UINT64_MAX / 2, &options->seed))
-        return sirq_fail(err, EINVAL, "--seed %.40s: give a whole number, 0 to 9223372036854775807", text);
+        return sirq_fail(err, EINVAL, "--seed %.40s: give a whole number, 0 to 9223372036854775807",
+                         text);
     return 0;
 }
