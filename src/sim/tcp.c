@@ -405,8 +405,12 @@ static void transmit(struct sirq_sim_task *task, struct sirq_sim_tcp *tcp)
     sirq_bh_cycle(task->vcpu->cpu); /* the end of the transmit path's own section */
 }
 
-static void wait_for_window(struct sirq_sim_task *task, struct sirq_sim_tcp *tcp)
+static void send_or_wait(struct sirq_sim_task *task, struct sirq_sim_tcp *tcp)
 {
+    if (sirq_tcp_may_send(tcp) > 0) {
+        transmit(task, tcp);
+        return;
+    }
     tcp->waiting = true;
     task->sim->core.host->wait(task->vcpu->cpu, &tcp->wq, tcp->wq.seq, -1);
     tcp->waiting = false;
@@ -418,12 +422,8 @@ void sirq_tcp_send(struct sirq_sim_task *task, struct sirq_sim_tcp *tcp, uint64_
 
     assert(tcp->send && !tcp->sending);
     tcp->sending = tcp->wants = true;
-    while (tcp->data < until) {
-        if (sirq_tcp_may_send(tcp) > 0)
-            transmit(task, tcp);
-        else
-            wait_for_window(task, tcp);
-    }
+    while (tcp->data < until)
+        send_or_wait(task, tcp);
     tcp->sending = tcp->wants = false;
 }
 
@@ -431,12 +431,8 @@ void sirq_tcp_flush(struct sirq_sim_task *task, struct sirq_sim_tcp *tcp)
 {
     assert(tcp->send && !tcp->sending);
     tcp->sending = true;
-    while (sirq_tcp_inflight(tcp) + tcp->holes + tcp->owed > 0) {
-        if (sirq_tcp_may_send(tcp) > 0)
-            transmit(task, tcp);
-        else
-            wait_for_window(task, tcp);
-    }
+    while (sirq_tcp_inflight(tcp) + tcp->holes + tcp->owed > 0)
+        send_or_wait(task, tcp);
     tcp->sending = false;
 }
 
