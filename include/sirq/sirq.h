@@ -3,6 +3,7 @@
 #ifndef SIRQ_SIRQ_H
 #define SIRQ_SIRQ_H
 
+#include <sirq/inet.h>
 #include <sirq/live.h>
 #include <sirq/shm.h>
 #include <sirq/tasklet.h>

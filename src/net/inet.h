@@ -192,17 +192,21 @@ static inline bool sirq_ip4_source_bad(uint32_t saddr)
     return (first & 0xf0) == 0xe0 || saddr == UINT32_MAX;
 }
 
-/* Is the frame for another Ethernet address?  A device without one takes all. */
+/*
+ * Is the frame (of at least 14 bytes) for another Ethernet address?  A device without one takes
+ * all.  Eight bytes are loaded of both, the last two are shifted out.
+ */
 static inline bool sirq_eth_foreign(const struct sirq_netdev *dev, const uint8_t *eth)
 {
-    uint32_t ours4, theirs4;
-    uint16_t ours2, theirs2;
+    uint64_t ours, theirs;
 
-    memcpy(&ours4, dev->mac, 4);
-    memcpy(&ours2, dev->mac + 4, 2);
-    memcpy(&theirs4, eth, 4);
-    memcpy(&theirs2, eth + 4, 2);
-    return (ours4 != theirs4 || ours2 != theirs2) && (ours4 | ours2) != 0 && !(eth[0] & 1);
+    memcpy(&ours, (const uint8_t *)dev + offsetof(struct sirq_netdev, mac), 8);
+    memcpy(&theirs, eth, 8);
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    return (ours ^ theirs) << 16 != 0 && ours << 16 != 0 && (eth[0] & 1) == 0;
+#else
+    return (ours ^ theirs) >> 16 != 0 && ours >> 16 != 0 && (eth[0] & 1) == 0;
+#endif
 }
 
 /* ---- ICMP errors (icmp.c) --------------------------------------------------------------- */

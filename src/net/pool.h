@@ -48,6 +48,7 @@ struct sirq_pkt {
             uint16_t off : 15; /* where in data the payload begins, or the frame to be sent */
             uint16_t v6 : 1;   /* IPv6 addresses, source first, lie before the payload */
         };
+        uint16_t place;        /* both of them */
         uint16_t csum_partial; /* on a backlog: struct sirq_netdev.rx_csum_partial */
     };
     uint32_t hash; /* of its flow, 0: not known */

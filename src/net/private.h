@@ -295,10 +295,29 @@ size_t sirq_table_memory(const struct sirq_table *table);
 int sirq_table_insert_locked(struct sirq_table *table, struct sirq_socket *sock);
 /* Returns the address entry to free with the socket after sirq_synchronize(), or null. */
 struct sirq_addr *sirq_table_remove_locked(struct sirq_table *table, struct sirq_socket *sock);
+/* Is some socket bound to this very address? / The socket of exactly this key, or null. */
+bool sirq_table_bound_addr(const struct sirq_table *table, uint32_t daddr);
+struct sirq_socket *sirq_table_find(const struct sirq_table *table, uint32_t addr, uint16_t port);
+
 /* Would any socket take a packet for this address? */
-bool sirq_table_takes_addr(const struct sirq_table *table, uint32_t daddr);
-struct sirq_socket *sirq_table_lookup(const struct sirq_table *table, uint32_t daddr,
-                                      uint16_t dport);
+static inline bool sirq_table_takes_addr(const struct sirq_table *table, uint32_t daddr)
+{
+    if (__atomic_load_n(&table->nbound, __ATOMIC_RELAXED) == 0 ||
+        __atomic_load_n(&table->nany, __ATOMIC_RELAXED) != 0)
+        return true;
+    return sirq_table_bound_addr(table, daddr);
+}
+
+static inline struct sirq_socket *sirq_table_lookup(const struct sirq_table *table, uint32_t daddr,
+                                                    uint16_t dport)
+{
+    struct sirq_socket *sock = NULL;
+
+    if (__builtin_expect(__atomic_load_n(&table->nbound, __ATOMIC_RELAXED) != 0, 0))
+        sock = sirq_table_find(table, daddr, dport);
+    return sock != NULL ? sock : sirq_table_find(table, 0, dport);
+}
+
 struct sirq_socket *sirq_table_lookup6(const struct sirq_table *table, const struct sirq_ip *daddr,
                                        uint16_t dport);
 /* Of an address, for sirq_socket.addr: 0 for none alone. */

@@ -41,8 +41,8 @@ queue_in_place(struct sirq_net_cpu *nc, struct sirq_socket *sock, const struct s
     if (rx->len > SIRQ_PKT_PAYLOAD_MAX)
         return SIRQ_DROP_OVERSIZE;
     fill_header(pkt, rx);
+    pkt->place = 0;
     pkt->off = (uint16_t)(rx->data - pkt->data) & 0x7fff;
-    pkt->v6 = 0;
     if (!sirq_ring_put(&sock->queue, (uint32_t)(pkt - nc->net->pool.pkts)))
         return SIRQ_DROP_SOCKET_FULL;
     return SIRQ_DELIVERED;
@@ -69,8 +69,7 @@ static enum sirq_drop queue_packet(struct sirq_net_cpu *nc, struct sirq_socket *
     }
     pkt = &pool->pkts[idx];
     fill_header(pkt, rx);
-    pkt->off = 0;
-    pkt->v6 = 0;
+    pkt->place = 0;
     memcpy(pkt->data, rx->data, rx->len);
     if (sirq_ring_put(&sock->queue, idx))
         return SIRQ_DELIVERED;
@@ -192,7 +191,6 @@ static enum sirq_drop eth_rx(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, stru
         return SIRQ_DROP_ETH_SHORT;
     if (rx->dev != NULL && sirq_eth_foreign(rx->dev, rx->data))
         return SIRQ_DROP_ETH_DST;
-    rx->eth = rx->data;
     if (__builtin_expect(sirq_load16(rx->data + 12) != SIRQ_ETH_IPV4 ||
                              (rx->dev != NULL && rx->dev->vlan != 0),
                          0)) {
@@ -222,10 +220,12 @@ static enum sirq_drop rx_steer(struct sirq_cpu *cpu, struct sirq_net_cpu *nc,
     return verdict;
 }
 
-static uint64_t *counter_of(struct sirq_net_stats *stats, enum sirq_drop verdict)
+/* Where the verdict is counted; a drop is that of all `n` frames. */
+static uint64_t *counter_of(struct sirq_net_stats *stats, enum sirq_drop verdict, uint32_t *n)
 {
-    if (__builtin_expect(verdict < SIRQ_NR_DROPS, 1))
+    if (verdict < SIRQ_NR_DROPS)
         return &stats->verdict[verdict];
+    *n = 1;
     return verdict == SIRQ_STEERED   ? &stats->steered
            : verdict == SIRQ_HANDLED ? &stats->handled
                                      : &stats->forwarded;
@@ -235,10 +235,18 @@ enum sirq_drop sirq_net_rx_alike(struct sirq_cpu *cpu, struct sirq_netdev *dev,
                                  const uint8_t *frame, uint32_t len, uint64_t rx_ns, uint32_t n)
 {
     struct sirq_net_cpu *nc = sirq_net_cpu(cpu);
-    struct sirq_rx rx = {.data = frame, .len = len, .rx_ns = rx_ns, .n = n, .dev = dev};
     enum sirq_drop verdict = SIRQ_DELIVERED;
+    uint64_t *counter;
+    struct sirq_rx rx; /* what headers say is filled in when they have been checked */
 
     assert(nc->polling && n > 0); /* wake-ups and sums are settled when the poll ends */
+    rx.data = rx.eth = frame;
+    rx.len = len;
+    rx.rx_ns = rx_ns;
+    rx.n = n;
+    rx.hash = 0;
+    rx.csum_partial = false;
+    rx.dev = dev;
     if (dev != NULL) {
         struct sirq_steer *steer = __atomic_load_n(&dev->steer, __ATOMIC_ACQUIRE);
 
@@ -253,11 +261,14 @@ enum sirq_drop sirq_net_rx_alike(struct sirq_cpu *cpu, struct sirq_netdev *dev,
     }
     if (__builtin_expect(verdict == SIRQ_DELIVERED, 1))
         verdict = eth_rx(cpu, nc, &rx);
-    if (__builtin_expect(verdict >= SIRQ_NR_DROPS, 0) || verdict == SIRQ_DELIVERED)
+    counter = &nc->stats.verdict[SIRQ_DELIVERED];
+    if (__builtin_expect(verdict == SIRQ_DELIVERED, 1))
         n = 1;
+    else
+        counter = counter_of(&nc->stats, verdict, &n);
     if (__builtin_expect(nc->in_place == NULL, 1))
         COUNT(nc->stats.frames, n);
-    COUNT(*counter_of(&nc->stats, verdict), n);
+    COUNT(*counter, n);
     return verdict;
 }
 

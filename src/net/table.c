@@ -107,22 +107,14 @@ static struct sirq_addr *find_addr(const struct sirq_table *table, uint32_t addr
     return entry;
 }
 
-bool sirq_table_takes_addr(const struct sirq_table *table, uint32_t daddr)
+bool sirq_table_bound_addr(const struct sirq_table *table, uint32_t daddr)
 {
-    if (__atomic_load_n(&table->nbound, __ATOMIC_RELAXED) == 0 ||
-        __atomic_load_n(&table->nany, __ATOMIC_RELAXED) != 0)
-        return true;
     return find_addr(table, daddr) != NULL;
 }
 
-struct sirq_socket *sirq_table_lookup(const struct sirq_table *table, uint32_t daddr,
-                                      uint16_t dport)
+struct sirq_socket *sirq_table_find(const struct sirq_table *table, uint32_t addr, uint16_t port)
 {
-    struct sirq_socket *sock = NULL;
-
-    if (__atomic_load_n(&table->nbound, __ATOMIC_RELAXED) != 0)
-        sock = find_socket(table, daddr, dport);
-    return sock != NULL ? sock : find_socket(table, 0, dport);
+    return find_socket(table, addr, port);
 }
 
 static int bind_addr_locked(struct sirq_table *table, struct sirq_socket *sock)
