@@ -102,6 +102,8 @@ static void measure_window(const struct job *job, uint64_t pps, struct sample *s
     start = bench_now_ns() - start;
     kill(sender, SIGKILL);
     waitpid(sender, NULL, 0);
+    if (count == 0)
+        bench_die("wire: nothing was received", ENODATA);
     sample->per_cpu_s = (double)count * 1e9 / (double)cpu;
     sample->per_s = (double)count * 1e9 / (double)start;
 }

@@ -44,6 +44,9 @@ static inline void wire_begin(void)
     __atomic_store_n(&wire_ready, true, __ATOMIC_RELEASE);
 }
 
+/* To whom frames go that are not for the kernel. */
+extern const uint8_t wire_mac[6];
+
 /* wire_net.c: the namespace.  Null or why there is none. */
 const char *wire_net_enter(void);
 /* The threads that poll WIRE_RX to options->cpu and priority; how many there are. */

@@ -29,6 +29,8 @@
 #define BURST 32u
 #define FRAME_LEN 64u
 
+const uint8_t wire_mac[6] = {2, 0, 0, 0, 0, 3};
+
 static pid_t threads[THREADS_MAX];
 static unsigned nthreads;
 
@@ -141,8 +143,9 @@ static void build_frame(uint8_t *at, bool kernel)
     uint32_t sum = 0;
 
     memset(at, 0, FRAME_LEN);
-    at[0] = 2;
-    at[5] = kernel ? 2 : 3;
+    memcpy(at, wire_mac, sizeof(wire_mac));
+    if (kernel)
+        at[5] = 2;
     at[6] = 2;
     at[11] = 1;
     memcpy(at + 12, header, sizeof(header));

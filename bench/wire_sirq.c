@@ -2,6 +2,8 @@
 /* Receivers through the library: the drivers xdp and packet, to a socket of the library's. */
 #include "wire.h"
 
+#include <sirq/inet.h>
+
 #include <errno.h>
 #include <string.h>
 
@@ -37,6 +39,8 @@ static void path_open(struct path *path, const char *driver, const struct bench_
 
     if (ret == 0)
         ret = sirq_netdev_open(&path->dev, path->net, sirq_driver_find(driver), &link, &err);
+    if (ret == 0)
+        ret = sirq_netdev_set_mac(&path->dev, wire_mac, &err);
     if (ret == 0)
         ret = sirq_socket_open(path->net, &port, &path->sock);
     if (ret == 0)
