@@ -183,7 +183,7 @@ static int xdp_ifquery(const char *ifname, struct sirq_ifquery *link, struct sir
 int sirq_xdp_nic_open(struct sirq_xdp_nic *nic, struct sirq_netdev *dev,
                       const struct sirq_netdev_config *config, struct sirq_error *err)
 {
-    struct sirq_ifquery link;
+    struct sirq_ifquery link = {0};
     unsigned frame_size;
     int rc =
         sirq_ring_config(config, "xdp", SIRQ_XDP_QUEUES_MAX, &nic->ring_size, &frame_size, err);

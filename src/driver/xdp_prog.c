@@ -65,7 +65,7 @@ static int prog_load(int map)
          .dst_reg = BPF_REG_2,
          .src_reg = BPF_REG_1,
          .off = offsetof(struct xdp_md, rx_queue_index)},
-        {.code = BPF_LD | BPF_DW | BPF_IMM,
+        {.code = BPF_LD | BPF_DW | BPF_IMM, /* NOLINT(misc-redundant-expression) */
          .dst_reg = BPF_REG_1,
          .src_reg = BPF_PSEUDO_MAP_FD,
          .imm = map},

@@ -161,7 +161,7 @@ static uint64_t mbit(struct rig *rig, struct end *end)
     return (stats_of(end).goodput_bytes - before) * 8 / 1000000;
 }
 
-static void throughput_case(void **state)
+static void throughput_is_window_by_rtt(void **state)
 {
     bool send = *state != NULL;
     struct sirq_sim_tcp_config config = {.send = send, .rtt_ns = 2 * MS, .window = 20};
@@ -186,7 +186,7 @@ static void throughput_case(void **state)
 }
 
 /* Windows without a bound overflow the queue in front of the line. */
-static void sharing_case(void **state)
+static void two_flows_share_evenly(void **state)
 {
     bool send = *state != NULL;
     struct sirq_sim_tcp_config config = {.send = send, .rtt_ns = 2 * MS, .rtt_jitter_ns = 100000};
@@ -242,7 +242,7 @@ static void tcp_loss_halves_the_window(void **state)
     close_rig(&rig);
 }
 
-static void outage_case(void **state)
+static void outage_is_survived(void **state)
 {
     bool send = *state != NULL;
     struct sirq_sim_tcp_config config = {.send = send, .rtt_ns = 2 * MS, .window = 100};
@@ -464,13 +464,14 @@ int main(void)
 {
     static bool sends; /* a case that gets it sends; the others receive */
     const struct CMUnitTest tests[] = {
-        {"tcp_received_is_window_by_rtt_or_the_line", throughput_case, NULL, NULL, NULL},
-        {"tcp_sent_is_window_by_rtt_or_the_line", throughput_case, NULL, NULL, &sends},
-        {"tcp_received_flows_share_evenly", sharing_case, NULL, NULL, NULL},
-        {"tcp_sent_flows_share_evenly", sharing_case, NULL, NULL, &sends},
+        {"tcp_received_is_window_by_rtt_or_the_line", throughput_is_window_by_rtt, NULL, NULL,
+         NULL},
+        {"tcp_sent_is_window_by_rtt_or_the_line", throughput_is_window_by_rtt, NULL, NULL, &sends},
+        {"tcp_received_flows_share_evenly", two_flows_share_evenly, NULL, NULL, NULL},
+        {"tcp_sent_flows_share_evenly", two_flows_share_evenly, NULL, NULL, &sends},
         cmocka_unit_test(tcp_loss_halves_the_window),
-        {"tcp_received_survives_an_outage", outage_case, NULL, NULL, NULL},
-        {"tcp_sent_survives_an_outage", outage_case, NULL, NULL, &sends},
+        {"tcp_received_survives_an_outage", outage_is_survived, NULL, NULL, NULL},
+        {"tcp_sent_survives_an_outage", outage_is_survived, NULL, NULL, &sends},
         cmocka_unit_test(tcp_received_ends_with_its_bytes),
         cmocka_unit_test(tcp_sent_is_all_there_after_a_flush),
         cmocka_unit_test(tcp_received_waits_for_a_slow_receiver),

@@ -365,7 +365,7 @@ static void text_endless_is_refused(void **state)
                  "t.yaml:1: a: no such key; there are: name, summary, published, unpatched, "
                  "machine, costs_ns, net, nics, disks, threads, traffic, setups, policies, run, "
                  "measure, claims");
-    memcpy(text, "policies: [", 11);
+    memcpy(text, "policies: [", 11); /* NOLINT(bugprone-not-null-terminated-result) */
     for (size_t i = 11; i < len - 1; i++)
         text[i] = "a,"[(i - 11) % 2];
     text[len - 1] = ']';

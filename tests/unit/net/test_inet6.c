@@ -73,7 +73,7 @@ static uint32_t put_nd(struct router *r, uint8_t type, const char *from, const c
     memcpy(nd + 8, &ip, 16);
     nd[24] = type == 135 ? 1 : 2;
     nd[25] = 1;
-    memcpy(nd + 26, "\6\0\0\0\0\7", 6);
+    memcpy(nd + 26, "\6\0\0\0\0\7", 6); /* NOLINT(bugprone-not-null-terminated-result) */
     return put6(r, 0, from, to, 58, 32, 2);
 }
 
