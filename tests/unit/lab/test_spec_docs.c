@@ -58,7 +58,7 @@ static char *section(const char *heading)
     if (at == NULL)
         fail_msg("docs/experiments.md has no section %s", heading);
     at += strlen(mark);
-    at += at != NULL ? strlen(mark) : 0;
+    end = strstr(at, "\n## ");
     return end != NULL ? strndup(at, (size_t)(end - at)) : strdup(at);
 }
 
