@@ -3,122 +3,12 @@
  * The packet driver over a real veth pair, in a network namespace of the test's own: frames
  * sent at one end by a plain AF_PACKET socket are received at the other by the driver.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "veth_env.h"
 
-#include <cmocka.h>
-
-#include <arpa/inet.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <linux/if_packet.h>
-#include <net/if.h>
-#include <poll.h>
-#include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
-
-#include <sirq/driver.h>
-
-#define ETHERTYPE 0x88b5 /* local experimental: nobody else's frames are counted */
-#define HEADER 14u
-
-/* What the stack was given; frames of other types are the machine's own (`others`). */
-static struct {
-    uint64_t frames, others, disorder, partial;
-    uint32_t last_seq, len;
-    uint64_t rx_ns;
-} sink;
-
-static const char *skip_reason; /* null: the namespace and its veth pair are there */
-static int sender = -1;
-static struct sirq_netdev dev;
-static unsigned masks, unmasks;
-
-enum sirq_drop sirq_net_rx(struct sirq_cpu *cpu, struct sirq_netdev *netdev, const uint8_t *frame,
-                           uint32_t len, uint64_t rx_ns)
-{
-    uint32_t seq;
-
-    (void)cpu;
-    sink.partial += netdev->rx_csum_partial;
-    if (len < HEADER + sizeof(seq) || frame[12] != ETHERTYPE >> 8 ||
-        frame[13] != (ETHERTYPE & 0xff)) {
-        sink.others++;
-        return SIRQ_DROP_ETH_TYPE;
-    }
-    memcpy(&seq, frame + HEADER, sizeof(seq));
-    sink.frames++;
-    sink.disorder += seq <= sink.last_seq;
-    sink.last_seq = seq;
-    sink.len = len;
-    sink.rx_ns = rx_ns;
-    return SIRQ_DELIVERED;
-}
-
-static uint64_t host_now_ns(const struct sirq_cpu *cpu)
-{
-    struct timespec ts;
-
-    (void)cpu;
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
-static void host_irq_mask(struct sirq_irq *irq)
-{
-    assert_ptr_equal(irq, &dev.irq);
-    masks++;
-}
-
-static void host_irq_unmask(struct sirq_irq *irq)
-{
-    assert_ptr_equal(irq, &dev.irq);
-    unmasks++;
-}
-
-static const struct sirq_host host = {
-    .now_ns = host_now_ns, .irq_mask = host_irq_mask, .irq_unmask = host_irq_unmask};
-
-/* ---- a namespace of our own ------------------------------------------------------------ */
-
-static bool write_file(const char *path, const char *text)
-{
-    int fd = open(path, O_WRONLY | O_CLOEXEC);
-    bool ok = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
-
-    if (fd >= 0)
-        close(fd);
-    return ok;
-}
-
-static const char *enter_namespace(void)
-{
-    char map[32];
-    unsigned uid = geteuid();
-
-    if (uid == 0 && unshare(CLONE_NEWNET) == 0)
-        return NULL;
-    if (unshare(CLONE_NEWUSER | CLONE_NEWNET) < 0)
-        return "network namespaces are not permitted (run as root, or allow user namespaces)";
-    snprintf(map, sizeof(map), "0 %u 1", uid);
-    if (!write_file("/proc/self/setgroups", "deny") || !write_file("/proc/self/uid_map", map))
-        return "cannot map the user into a namespace";
-    return NULL;
-}
 
 static const char *make_veth(void)
 {
-    /* No IPv6: its neighbour discovery would send frames of its own. */
-    write_file("/proc/sys/net/ipv6/conf/all/disable_ipv6", "1");
-    write_file("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
     if (system("ip link add sq0 type veth peer name sq1 && "
                "ip link set sq0 arp off up && ip link set sq1 arp off up") != 0)
         return "cannot make a veth pair (is iproute2 installed, the veth module there?)";
@@ -128,36 +18,18 @@ static const char *make_veth(void)
 static int group_setup(void **state)
 {
     (void)state;
-    skip_reason = enter_namespace();
+    skip_reason = enter_namespace(true);
     if (!skip_reason)
         skip_reason = make_veth();
     return 0;
-}
-
-static int open_sender(void)
-{
-    struct sockaddr_ll addr = {.sll_family = AF_PACKET};
-    int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
-
-    addr.sll_ifindex = (int)if_nametoindex("sq0");
-    assert_true(fd >= 0);
-    assert_int_equal(bind(fd, (struct sockaddr *)&addr, sizeof(addr)), 0);
-    return fd;
 }
 
 static int open_dev(unsigned ring_size, unsigned frame_size, const char *ifname)
 {
     struct sirq_netdev_config config = {
         .ifname = ifname, .ring_size = ring_size, .frame_size = frame_size};
-    struct sirq_error err = {""};
-    int rc;
 
-    memset(&sink, 0, sizeof(sink));
-    dev = (struct sirq_netdev){.driver = sirq_driver_find("packet"), .host = &host};
-    rc = dev.driver->open(&dev, &config, &err);
-    if (rc < 0)
-        print_message("%s\n", err.text);
-    return rc;
+    return dev_open("packet", &config);
 }
 
 static int setup(void **state)
@@ -167,7 +39,7 @@ static int setup(void **state)
         return 0;
     assert_int_equal(system("ip link set sq1 up"), 0);
     assert_int_equal(open_dev(64, 2048, "sq1"), 0);
-    sender = open_sender();
+    sender = open_sender_on("sq0");
     return 0;
 }
 
@@ -182,51 +54,9 @@ static int teardown(void **state)
     return 0;
 }
 
-#define NEEDS_NAMESPACE()                                \
-    do {                                                 \
-        if (skip_reason) {                               \
-            print_message("skipped: %s\n", skip_reason); \
-            skip();                                      \
-        }                                                \
-    } while (0)
-
 static void send_seq(uint32_t seq, size_t len)
 {
-    uint8_t frame[1514] = {0};
-
-    memset(frame, 0xff, 12);
-    frame[12] = ETHERTYPE >> 8;
-    frame[13] = ETHERTYPE & 0xff;
-    memcpy(frame + HEADER, &seq, sizeof(seq));
-    assert_int_equal(send(sender, frame, len, 0), len);
-}
-
-static int rx_poll(int budget)
-{
-    return dev.driver->rx_poll(NULL, &dev, budget);
-}
-
-static struct sirq_netdev_stats stats(void)
-{
-    struct sirq_netdev_stats out = {0};
-
-    dev.driver->stats(&dev, &out);
-    return out;
-}
-
-/* Wait for a retired block, as the host does. */
-static bool wait_irq(int timeout_ms)
-{
-    struct pollfd pfd = {.fd = dev.irq.fd, .events = POLLIN};
-
-    return poll(&pfd, 1, timeout_ms) == 1;
-}
-
-/* Take what comes until `n` frames are there or nothing has come for a second. */
-static void receive(uint64_t n, int budget)
-{
-    while (sink.frames + sink.others < n && wait_irq(1000))
-        rx_poll(budget);
+    send_seq_to(sender, seq, len);
 }
 
 static void poll_single_frame_arrives_whole_with_its_time(void **state)
@@ -253,20 +83,9 @@ static void poll_single_frame_arrives_whole_with_its_time(void **state)
 
 static void poll_many_frames_of_all_sizes_keep_order_and_sums(void **state)
 {
-    uint32_t seq = 0;
-
     (void)state;
     NEEDS_NAMESPACE();
-    for (int round = 0; round < 200; round++) {
-        for (int i = 0; i < 25; i++, seq++)
-            send_seq(seq + 1, 60 + seq % 1455);
-        receive(seq, 64);
-    }
-    assert_int_equal(sink.frames, seq);
-    assert_int_equal(sink.disorder, 0);
-    assert_int_equal(stats().rx_packets, seq);
-    assert_int_equal(stats().rx_dropped, 0);
-    assert_int_equal(stats().rx_waiting, 0);
+    many_frames_keep_order_and_sums(64);
 }
 
 static void poll_budget_ending_inside_a_block_goes_on_there(void **state)
@@ -325,7 +144,7 @@ static void frame_sent_on_the_interface_itself_is_not_received(void **state)
     (void)state;
     NEEDS_NAMESPACE();
     out = sender;
-    sender = open_sender();
+    sender = open_sender_on("sq0");
     {
         struct sockaddr_ll addr = {.sll_family = AF_PACKET};
 
@@ -391,32 +210,24 @@ static void irq_mask_goes_to_the_host(void **state)
     assert_int_equal(unmasks, 1);
 }
 
-static void open_refused(const char *ifname, int rc, const char *word)
+static void interface_refused(const char *ifname, int rc, const char *word)
 {
-    struct sirq_netdev_config config = {.ifname = ifname};
-    struct sirq_netdev other = {.driver = sirq_driver_find("packet"), .host = &host};
-    struct sirq_error err = {""};
-    int fd = dup(0);
+    const struct sirq_netdev_config config = {.ifname = ifname};
 
-    close(fd);
-    assert_int_equal(other.driver->open(&other, &config, &err), rc);
-    assert_non_null(strstr(err.text, word));
-    assert_null(other.priv);
-    assert_int_equal(dup(0), fd); /* no descriptor was left open */
-    close(fd);
+    open_refused("packet", &config, rc, word);
 }
 
 static void open_wrong_interface_is_refused_by_name(void **state)
 {
     (void)state;
     NEEDS_NAMESPACE();
-    open_refused("nosuch0", -ENODEV, "nosuch0");
-    open_refused("a-name-too-long-for-linux", -EINVAL, "ifname");
-    open_refused("", -EINVAL, "ifname");
-    open_refused(NULL, -EINVAL, "ifname");
-    open_refused("lo", -ENETDOWN, "ip link set lo up");
+    interface_refused("nosuch0", -ENODEV, "nosuch0");
+    interface_refused("a-name-too-long-for-linux", -EINVAL, "ifname");
+    interface_refused("", -EINVAL, "ifname");
+    interface_refused(NULL, -EINVAL, "ifname");
+    interface_refused("lo", -ENETDOWN, "ip link set lo up");
     if (system("ip tuntap add sqt mode tun 2>/dev/null && ip link set sqt up") == 0) {
-        open_refused("sqt", -EPROTONOSUPPORT, "not Ethernet");
+        interface_refused("sqt", -EPROTONOSUPPORT, "not Ethernet");
         assert_int_equal(system("ip tuntap del sqt mode tun"), 0);
     }
 }
