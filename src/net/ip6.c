@@ -153,22 +153,14 @@ static enum sirq_drop socket_rx(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, s
 {
     const struct sirq_ip dst = sirq_load_ip6(rx->ip + 24);
     struct sirq_socket *sock = sirq_table_lookup6(&nc->net->table6, &dst, rx->dport);
-    struct sirq_feed *feed;
     enum sirq_drop verdict;
 
     if (sock == NULL) {
         sirq_icmp6_error(cpu, nc, rx, SIRQ_ICMP6_UNREACH, SIRQ_ICMP6_UNREACH_PORT, 0);
         return SIRQ_DROP_UDP_PORT;
     }
-    feed = &sock->feed[cpu->id];
     verdict = queue_packet(nc, sock, rx);
-    if (verdict == SIRQ_DELIVERED) {
-        COUNT(feed->queued, 1);
-        COUNT(nc->stats.bytes, rx->len);
-    } else if (verdict != SIRQ_DROP_OVERSIZE) {
-        COUNT(feed->dropped, rx->n);
-    }
-    sirq_feed_touch(nc, feed);
+    sirq_feed_verdict(nc, &sock->feed[cpu->id], rx, verdict);
     return verdict;
 }
 

@@ -288,6 +288,19 @@ static inline void sirq_feed_touch(struct sirq_net_cpu *nc, struct sirq_feed *fe
     nc->feeds = feed;
 }
 
+/* What became of a frame for the socket of `feed`. */
+static inline void sirq_feed_verdict(struct sirq_net_cpu *nc, struct sirq_feed *feed,
+                                     const struct sirq_rx *rx, enum sirq_drop verdict)
+{
+    if (verdict == SIRQ_DELIVERED) {
+        COUNT(feed->queued, 1);
+        COUNT(nc->stats.bytes, rx->len);
+    } else if (verdict != SIRQ_DROP_OVERSIZE) {
+        COUNT(feed->dropped, rx->n);
+    }
+    sirq_feed_touch(nc, feed);
+}
+
 /* table.c; insert and remove under the lock */
 int sirq_table_init(struct sirq_table *table, uint32_t max_sockets);
 void sirq_table_fini(struct sirq_table *table);

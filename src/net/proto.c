@@ -81,22 +81,14 @@ static enum sirq_drop socket_rx(struct sirq_cpu *cpu, struct sirq_net_cpu *nc,
                                 const struct sirq_rx *rx)
 {
     struct sirq_socket *sock = sirq_table_lookup(&nc->net->table, rx->daddr, rx->dport);
-    struct sirq_feed *feed;
     enum sirq_drop verdict;
 
     if (__builtin_expect(sock == NULL, 0)) {
         sirq_icmp_error(cpu, nc, rx, SIRQ_ICMP_UNREACH, SIRQ_ICMP_UNREACH_PORT, 0);
         return SIRQ_DROP_UDP_PORT;
     }
-    feed = &sock->feed[cpu->id];
     verdict = queue_packet(nc, sock, rx);
-    if (verdict == SIRQ_DELIVERED) {
-        COUNT(feed->queued, 1);
-        COUNT(nc->stats.bytes, rx->len);
-    } else if (verdict != SIRQ_DROP_OVERSIZE) {
-        COUNT(feed->dropped, rx->n);
-    }
-    sirq_feed_touch(nc, feed);
+    sirq_feed_verdict(nc, &sock->feed[cpu->id], rx, verdict);
     return verdict;
 }
 
