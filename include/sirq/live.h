@@ -162,10 +162,6 @@ int sirq_live_backlog_threads(struct sirq_live *live, struct sirq_net *net, cons
                               const struct sirq_live_napi_attr *attr, struct sirq_error *err);
 void sirq_live_backlog_unthread(struct sirq_live *live, struct sirq_net *net, const cpu_set_t *set);
 
-/* CPU time of such a thread so far, ns; 0: there is none.  `napi`: &dev->napi, or
- * sirq_net_backlog(). */
-uint64_t sirq_live_napi_usage(struct sirq_live *live, const struct sirq_napi *napi);
-
 /* CPU time used so far, ns. */
 struct sirq_live_usage {
     uint64_t ksoftirqd_ns;  /* the thread */

@@ -99,9 +99,6 @@ void sirq_sim_destroy(struct sirq_sim *sim);
 /* Let virtual time pass up to `until_ns`.  The clock begins at 0. */
 void sirq_sim_run(struct sirq_sim *sim, uint64_t until_ns);
 
-/* Return from sirq_sim_run() after the present event.  Any context. */
-void sirq_sim_stop(struct sirq_sim *sim);
-
 uint64_t sirq_sim_now_ns(const struct sirq_sim *sim);
 struct sirq_core *sirq_sim_core(struct sirq_sim *sim);
 

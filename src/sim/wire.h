@@ -34,7 +34,7 @@ struct sirq_source {
     uint32_t pos;    /* in the heap of its ring */
     size_t bytes;    /* of memory, itself included */
     bool control;    /* its frames are the flow's own business, not the packet path's */
-    uint64_t ser_ps; /* a frame's time on the line; filled in by sirq_source_add() */
+    uint64_t ser_ps; /* a frame's time on the line; filled in by sirq_nic_connect() */
     struct sirq_nic_ring *ring;
     struct sirq_source *link; /* all of the NIC, newest first */
     /* The frame that wanted the line at `next` is on the ring, or lost on the way to it: set

@@ -14,7 +14,7 @@ static uint64_t socket_of(const struct sirq_spec_threads *spec, uint32_t *packet
 {
     uint64_t rcvbuf = spec->udp_receiver->rcvbuf;
 
-    *packets = (uint32_t)((rcvbuf != 0 ? rcvbuf : 1u << 20) / SIRQ_PKT_TRUESIZE) + 1;
+    *packets = (uint32_t)(rcvbuf / SIRQ_PKT_TRUESIZE) + 1;
     return rcvbuf;
 }
 

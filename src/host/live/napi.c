@@ -231,18 +231,3 @@ void sirq_live_backlog_unthread(struct sirq_live *live, struct sirq_net *net, co
             end(live, sirq_net_backlog(net, i));
     pthread_mutex_unlock(&live->napi_lock);
 }
-
-uint64_t sirq_live_napi_usage(struct sirq_live *live, const struct sirq_napi *of)
-{
-    struct timespec ts = {0};
-    const struct live_napi *napi;
-    clockid_t clock;
-
-    pthread_mutex_lock(&live->napi_lock);
-    napi = *find(live, of);
-    if (napi == NULL || pthread_getcpuclockid(napi->thread, &clock) != 0 ||
-        clock_gettime(clock, &ts) != 0)
-        ts = (struct timespec){0};
-    pthread_mutex_unlock(&live->napi_lock);
-    return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}

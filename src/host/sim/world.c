@@ -167,11 +167,6 @@ void sirq_sim_run(struct sirq_sim *sim, uint64_t until_ns)
     current = sim->outer;
 }
 
-void sirq_sim_stop(struct sirq_sim *sim)
-{
-    sim->stop = true;
-}
-
 uint64_t sirq_sim_now_ns(const struct sirq_sim *sim)
 {
     return sim->now;
