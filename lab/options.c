@@ -140,7 +140,7 @@ int sirq_lab_set_policies(struct sirq_lab_options *options, const char *text,
             options->policy[options->npolicies++] = sirq_policies[i];
         return 0;
     }
-    while ((more = sirq_lab_next_item(&list, name, sizeof(name))) > 0) {
+    while ((more = sirq_conf_next_item(&list, name, sizeof(name))) > 0) {
         rc = add_policy(options, name, err);
         if (rc)
             return rc;
@@ -177,7 +177,7 @@ static int add_rate(struct sirq_lab_options *options, const char *text, struct s
 {
     uint64_t rate;
 
-    if (sirq_lab_parse_count(text, 1, SIRQ_LAB_RATE_LIMIT, &rate))
+    if (sirq_conf_parse_count(text, 1, SIRQ_LAB_RATE_LIMIT, &rate))
         return sirq_fail(err, EINVAL,
                          "--rate %.40s: not a rate; give packets/s from 1 to 100M "
                          "(1k, 2.5M, or a list of them), or 'max' or 'sweep' alone",
@@ -208,7 +208,7 @@ int sirq_lab_set_rates(struct sirq_lab_options *options, const char *text, struc
         options->rates = SIRQ_LAB_RATE_SWEEP;
         return 0;
     }
-    while ((more = sirq_lab_next_item(&list, item, sizeof(item))) > 0) {
+    while ((more = sirq_conf_next_item(&list, item, sizeof(item))) > 0) {
         rc = add_rate(options, item, err);
         if (rc)
             return rc;
@@ -221,7 +221,7 @@ int sirq_lab_set_number(unsigned *out, const char *option, const char *text, uns
 {
     uint64_t value;
 
-    if (sirq_lab_parse_count(text, min, max, &value))
+    if (sirq_conf_parse_count(text, min, max, &value))
         return sirq_fail(err, EINVAL, "%s %.40s: give a whole number from %u to %u", option, text,
                          min, max);
     *out = (unsigned)value;
@@ -230,14 +230,14 @@ int sirq_lab_set_number(unsigned *out, const char *option, const char *text, uns
 
 int sirq_lab_set_seconds(struct sirq_lab_options *options, const char *text, struct sirq_error *err)
 {
-    if (sirq_lab_parse_decimal(text, 0.1, 3600, &options->seconds))
+    if (sirq_conf_parse_decimal(text, 0.1, 3600, &options->seconds))
         return sirq_fail(err, EINVAL, "--seconds %.40s: give seconds per row, 0.1 to 3600", text);
     return 0;
 }
 
 int sirq_lab_set_seed(struct sirq_lab_options *options, const char *text, struct sirq_error *err)
 {
-    if (sirq_lab_parse_count(text, 0, UINT64_MAX / 2, &options->seed))
+    if (sirq_conf_parse_count(text, 0, UINT64_MAX / 2, &options->seed))
         return sirq_fail(err, EINVAL, "--seed %.40s: give a whole number, 0 to 9223372036854775807",
                          text);
     return 0;

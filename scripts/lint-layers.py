@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Includes point down the layers, private headers stay private and are guarded.
 
-    core < policy < sim < net, driver < host < lab < cli
+    core < policy < sim < net, driver < host < conf < lab, run < cli
 
 A source includes headers of its own layer and of layers below; examples and benchmarks use
 only what is public; tests may look inside.  core and policy include no system header but the
@@ -15,7 +15,7 @@ import subprocess
 import sys
 
 RANK = {"src/core": 0, "src/policy": 1, "src/sim": 2, "src/net": 3, "src/driver": 3, "src/host": 4,
-        "lab": 5, "cli": 6}
+        "conf": 5, "lab": 6, "run": 6, "cli": 7}
 
 # A public header belongs to the lowest layer that has to know it: the core asks the host and
 # the policy through their tables.

@@ -26,9 +26,9 @@ typedef struct sirq_spec_check check_t;
 static int check_name(const check_t *check, const char *list, uint32_t i, const char *name)
 {
     static const char good[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
-    char path[SIRQ_SPEC_PATH];
+    char path[SIRQ_CONF_PATH];
 
-    sirq_spec_path(path, "%s[%u].name", list, i);
+    sirq_conf_path(path, "%s[%u].name", list, i);
     if (name[strspn(name, good)] != '\0' || isdigit((unsigned char)name[0]) ||
         strlen(name) > NAME_MOST)
         return wrong(check, path,
@@ -45,7 +45,7 @@ static int check_unique(const check_t *check, const char *list, uint32_t at, con
                         bool devices)
 {
     const struct sirq_spec *spec = check->spec;
-    char path[SIRQ_SPEC_PATH];
+    char path[SIRQ_CONF_PATH];
     unsigned same = 0;
 
     for (uint32_t i = 0; i < spec->n_nics && devices; i++)
@@ -58,7 +58,7 @@ static int check_unique(const check_t *check, const char *list, uint32_t at, con
         same += strcmp(spec->traffic[i].name, name) == 0;
     if (same == 1)
         return 0;
-    sirq_spec_path(path, "%s[%u].name", list, at);
+    sirq_conf_path(path, "%s[%u].name", list, at);
     return wrong(check, path, "'%.40s' is the name of %s too; give another", name,
                  devices ? "another NIC, disk or group of threads" : "other traffic");
 }
@@ -88,7 +88,7 @@ static int no_such(const check_t *check, const char *path, const char *what, con
     char hint[180];
 
     return wrong(check, path, "'%.40s': no such %s; %s", name, what,
-                 sirq_spec_suggest(hint, sizeof(hint), name, names, n));
+                 sirq_conf_suggest(hint, sizeof(hint), name, names, n));
 }
 
 static int check_nic_name(const check_t *check, const char *path, const char *name)
@@ -121,12 +121,12 @@ static int check_disk_name(const check_t *check, const char *path, const char *n
 
 static int check_cpus(const check_t *check, const char *path, const uint32_t *cpus, uint32_t n)
 {
-    char entry[SIRQ_SPEC_PATH];
+    char entry[SIRQ_CONF_PATH];
 
     for (uint32_t i = 0; i < n; i++) {
         if (cpus[i] < check->spec->machine.cpus)
             continue;
-        sirq_spec_path(entry, "%s[%u]", path, i);
+        sirq_conf_path(entry, "%s[%u]", path, i);
         return wrong(check, entry, "%u: no such CPU; give 0 to %u", cpus[i],
                      check->spec->machine.cpus - 1);
     }
@@ -136,15 +136,15 @@ static int check_cpus(const check_t *check, const char *path, const uint32_t *cp
 static int check_sched(const check_t *check, const char *path, const struct sirq_spec_sched *sched)
 {
     bool rt = sched->class == SIRQ_SPEC_SCHED_FIFO || sched->class == SIRQ_SPEC_SCHED_RR;
-    char key[SIRQ_SPEC_PATH];
+    char key[SIRQ_CONF_PATH];
 
-    sirq_spec_path(key, "%s.priority", path);
+    sirq_conf_path(key, "%s.priority", path);
     if (rt && sched->priority == 0)
         return wrong(check, key, "is missing; fifo and rr need 1 to 99");
     if (!rt && sched->priority != 0)
         return wrong(check, key, "%u: is for the classes fifo and rr; leave it out",
                      sched->priority);
-    sirq_spec_path(key, "%s.nice", path);
+    sirq_conf_path(key, "%s.nice", path);
     if (rt && sched->nice != 0)
         return wrong(check, key, "%d: means nothing to fifo and rr; leave it out", sched->nice);
     return 0;
@@ -172,25 +172,25 @@ static int check_machine(const check_t *check)
 static int check_devices(const check_t *check)
 {
     const struct sirq_spec *spec = check->spec;
-    char path[SIRQ_SPEC_PATH];
+    char path[SIRQ_CONF_PATH];
     uint64_t frames = 0;
     int rc = 0;
 
     for (uint32_t i = 0; i < spec->n_nics && rc == 0; i++) {
         const struct sirq_spec_nic *nic = &spec->nics[i];
 
-        sirq_spec_path(path, "nics[%u].ring", i);
+        sirq_conf_path(path, "nics[%u].ring", i);
         frames += (uint64_t)nic->ring * (nic->rings != 0 ? nic->rings : 1);
         if ((nic->ring & (nic->ring - 1)) != 0)
             return wrong(check, path, "%u: give a power of two", nic->ring);
         if (frames > RINGS_ALL)
             return wrong(check, path, "%u: all rings hold %llu frames with it; give at most %llu",
                          nic->ring, (unsigned long long)frames, (unsigned long long)RINGS_ALL);
-        sirq_spec_path(path, "nics[%u].cpus", i);
+        sirq_conf_path(path, "nics[%u].cpus", i);
         rc = check_cpus(check, path, nic->cpus, nic->n_cpus);
     }
     for (uint32_t i = 0; i < spec->n_disks && rc == 0; i++) {
-        sirq_spec_path(path, "disks[%u].cpu", i);
+        sirq_conf_path(path, "disks[%u].cpu", i);
         if (spec->disks[i].cpu >= spec->machine.cpus)
             rc = wrong(check, path, "%u: no such CPU; give 0 to %u", spec->disks[i].cpu,
                        spec->machine.cpus - 1);
@@ -222,19 +222,19 @@ static int check_kinds(const check_t *check, const char *path,
     if (n > 1)
         return wrong(check, path, "is %s and %s; give one kind", given[0], given[1]);
     return wrong(check, path, "says not what its threads do; %s",
-                 sirq_spec_suggest(hint, sizeof(hint), "", all, kinds));
+                 sirq_conf_suggest(hint, sizeof(hint), "", all, kinds));
 }
 
 static int check_rr_client(const check_t *check, const char *path,
                            const struct sirq_spec_rr_client *client)
 {
-    char key[SIRQ_SPEC_PATH];
+    char key[SIRQ_CONF_PATH];
 
-    sirq_spec_path(key, "%s.rr_client.sections_most", path);
+    sirq_conf_path(key, "%s.rr_client.sections_most", path);
     if (client->sections_most < client->sections_least)
         return wrong(check, key, "%u: give sections_least (%u) or more", client->sections_most,
                      client->sections_least);
-    sirq_spec_path(key, "%s.rr_client.nic", path);
+    sirq_conf_path(key, "%s.rr_client.nic", path);
     return check_nic_name(check, key, client->nic);
 }
 
@@ -242,7 +242,7 @@ static int check_devices_of(const check_t *check, const char *path,
                             const struct sirq_spec_threads *group)
 {
     const char *kind = NULL, *nic = NULL;
-    char key[SIRQ_SPEC_PATH];
+    char key[SIRQ_CONF_PATH];
 
     if (group->rr_client != NULL)
         return check_rr_client(check, path, group->rr_client);
@@ -257,15 +257,15 @@ static int check_devices_of(const check_t *check, const char *path,
         nic = group->tcp_sender->nic;
     }
     if (nic != NULL) {
-        sirq_spec_path(key, "%s.%s.nic", path, kind);
+        sirq_conf_path(key, "%s.%s.nic", path, kind);
         return check_nic_name(check, key, nic);
     }
     if (group->disk_reader != NULL) {
-        sirq_spec_path(key, "%s.disk_reader.disk", path);
+        sirq_conf_path(key, "%s.disk_reader.disk", path);
         return check_disk_name(check, key, group->disk_reader->disk);
     }
     if (group->watchdog != NULL && group->watchdog->limit_ns < group->watchdog->interval_ns) {
-        sirq_spec_path(key, "%s.watchdog.limit_ns", path);
+        sirq_conf_path(key, "%s.watchdog.limit_ns", path);
         return wrong(check, key, "%llu: give interval_ns or more",
                      (unsigned long long)group->watchdog->limit_ns);
     }
@@ -275,18 +275,18 @@ static int check_devices_of(const check_t *check, const char *path,
 static int check_group(const check_t *check, uint32_t i)
 {
     const struct sirq_spec_threads *group = &check->spec->threads[i];
-    char path[SIRQ_SPEC_PATH], key[SIRQ_SPEC_PATH];
+    char path[SIRQ_CONF_PATH], key[SIRQ_CONF_PATH];
     int rc;
 
-    sirq_spec_path(path, "threads[%u]", i);
+    sirq_conf_path(path, "threads[%u]", i);
     rc = check_kinds(check, path, group);
-    sirq_spec_path(key, "threads[%u].cpus", i);
+    sirq_conf_path(key, "threads[%u].cpus", i);
     if (rc == 0)
         rc = check_cpus(check, key, group->cpus, group->n_cpus);
-    sirq_spec_path(key, "threads[%u].pin", i);
+    sirq_conf_path(key, "threads[%u].pin", i);
     if (rc == 0 && group->pin && group->n_cpus == 0)
         rc = wrong(check, key, "true: give the cpus to pin to");
-    sirq_spec_path(key, "threads[%u].sched", i);
+    sirq_conf_path(key, "threads[%u].sched", i);
     if (rc == 0)
         rc = check_sched(check, key, &group->sched);
     return rc != 0 ? rc : check_devices_of(check, path, group);
@@ -308,7 +308,7 @@ static uint64_t buffer_of(const struct sirq_spec_threads *group)
 static int check_threads(const check_t *check)
 {
     uint64_t threads = 0, bytes = 0;
-    char path[SIRQ_SPEC_PATH];
+    char path[SIRQ_CONF_PATH];
     int rc = 0;
 
     for (uint32_t i = 0; i < check->spec->n_threads && rc == 0; i++) {
@@ -319,7 +319,7 @@ static int check_threads(const check_t *check)
         if (group->rr_server != NULL)
             threads += count * group->rr_server->clients;
         bytes += count * buffer_of(group);
-        sirq_spec_path(path, "threads[%u]", i);
+        sirq_conf_path(path, "threads[%u]", i);
         if (threads > THREADS_ALL)
             return wrong(check, path, "makes %llu threads and far clients in all; give at most %u",
                          (unsigned long long)threads, THREADS_ALL);
@@ -338,9 +338,9 @@ static int check_sink(const check_t *check, const char *path, const struct sirq_
     const struct sirq_spec *spec = check->spec;
     const char *names[SIRQ_SPEC_GROUPS];
     unsigned n = 0;
-    char key[SIRQ_SPEC_PATH];
+    char key[SIRQ_CONF_PATH];
 
-    sirq_spec_path(key, "%s.to", path);
+    sirq_conf_path(key, "%s.to", path);
     for (uint32_t i = 0; i < spec->n_threads; i++) {
         const struct sirq_spec_threads *group = &spec->threads[i];
         uint32_t count = group->count != 0 ? group->count : 1;
@@ -351,7 +351,7 @@ static int check_sink(const check_t *check, const char *path, const struct sirq_
             continue;
         if (group->udp_receiver == NULL)
             return wrong(check, key, "'%.40s': these threads are no udp_receiver", flow->to);
-        sirq_spec_path(key, "%s.rate", path);
+        sirq_conf_path(key, "%s.rate", path);
         if (flow->rate < count)
             return wrong(check, key, "%llu: give each of the %u receivers 1 packet/s or more",
                          (unsigned long long)flow->rate, count);
@@ -363,20 +363,20 @@ static int check_sink(const check_t *check, const char *path, const struct sirq_
 static int check_flow(const check_t *check, uint32_t i)
 {
     const struct sirq_spec_traffic *flow = &check->spec->traffic[i];
-    char path[SIRQ_SPEC_PATH], key[SIRQ_SPEC_PATH];
+    char path[SIRQ_CONF_PATH], key[SIRQ_CONF_PATH];
     int rc;
 
-    sirq_spec_path(path, "traffic[%u]", i);
-    sirq_spec_path(key, "traffic[%u].burst", i);
+    sirq_conf_path(path, "traffic[%u]", i);
+    sirq_conf_path(key, "traffic[%u].burst", i);
     if (flow->arrivals == SPEC_BURSTS && flow->burst == 0)
         return wrong(check, key, "is missing; bursts need the packets of each");
     if (flow->arrivals != SPEC_BURSTS && flow->burst != 0)
         return wrong(check, key, "%u: is for arrivals: bursts; leave it out", flow->burst);
-    sirq_spec_path(key, "traffic[%u].stop_ms", i);
+    sirq_conf_path(key, "traffic[%u].stop_ms", i);
     if (flow->stop_ms != 0 && flow->stop_ms <= flow->start_ms)
         return wrong(check, key, "%llu: give more than start_ms (%llu)",
                      (unsigned long long)flow->stop_ms, (unsigned long long)flow->start_ms);
-    sirq_spec_path(key, "traffic[%u].nic", i);
+    sirq_conf_path(key, "traffic[%u].nic", i);
     rc = check_nic_name(check, key, flow->nic);
     return rc != 0 ? rc : check_sink(check, path, flow);
 }
@@ -398,11 +398,11 @@ static int check_policy(const check_t *check, const char *path, const char *name
 static int check_policies(const check_t *check)
 {
     const struct sirq_spec *spec = check->spec;
-    char path[SIRQ_SPEC_PATH];
+    char path[SIRQ_CONF_PATH];
     int rc = 0;
 
     for (uint32_t i = 0; i < spec->n_policies && rc == 0; i++) {
-        sirq_spec_path(path, "policies[%u]", i);
+        sirq_conf_path(path, "policies[%u]", i);
         rc = check_policy(check, path, spec->policies[i]);
         for (uint32_t j = 0; j < i && rc == 0; j++) {
             if (strcmp(spec->policies[i], spec->policies[j]) == 0)
@@ -410,7 +410,7 @@ static int check_policies(const check_t *check)
         }
     }
     for (uint32_t i = 0; i < spec->n_unpatched && rc == 0; i++) {
-        sirq_spec_path(path, "unpatched[%u].policy", i);
+        sirq_conf_path(path, "unpatched[%u].policy", i);
         rc = check_policy(check, path, spec->unpatched[i].policy);
     }
     return rc;
@@ -419,12 +419,12 @@ static int check_policies(const check_t *check)
 static int check_setups(const check_t *check)
 {
     const struct sirq_spec *spec = check->spec;
-    char path[SIRQ_SPEC_PATH];
+    char path[SIRQ_CONF_PATH];
 
     for (uint32_t i = 0; i < spec->n_setups; i++) {
         const char *name = spec->setups[i].name;
 
-        sirq_spec_path(path, "setups[%u].name", i);
+        sirq_conf_path(path, "setups[%u].name", i);
         if (strlen(name) > SIRQ_SPEC_SETUP_NAME)
             return wrong(check, path, "'%.20s...': give at most %u bytes", name,
                          SIRQ_SPEC_SETUP_NAME);

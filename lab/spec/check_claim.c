@@ -21,7 +21,7 @@ struct side {
 
 static const char *key(const struct side *side, char *path, const char *name)
 {
-    sirq_spec_path(path, "%s.%s", side->path, name);
+    sirq_conf_path(path, "%s.%s", side->path, name);
     return path;
 }
 
@@ -56,13 +56,13 @@ const struct sirq_policy *sirq_spec_cell_policy(const struct sirq_spec *spec,
 static int no_such(const struct side *side, const char *what, const char *given, const char *own,
                    const char *const *names, unsigned n)
 {
-    char path[SIRQ_SPEC_PATH], hint[180];
+    char path[SIRQ_CONF_PATH], hint[180];
 
     if (given != NULL)
         return wrong(side->check, key(side, path, what), "'%.40s': no such %s; %s", given, what,
-                     sirq_spec_suggest(hint, sizeof(hint), given, names, n));
+                     sirq_conf_suggest(hint, sizeof(hint), given, names, n));
     return wrong(side->check, key(side, path, what), "is missing, and '%.40s' is no %s; %s", own,
-                 what, sirq_spec_suggest(hint, sizeof(hint), own, names, n));
+                 what, sirq_conf_suggest(hint, sizeof(hint), own, names, n));
 }
 
 static int check_setup(const struct side *side)
@@ -124,7 +124,7 @@ static int check_metric(const struct side *side)
     const struct sirq_spec *spec = side->check->spec;
     const char *in = side->check->place.setup, *metric = side->cell->metric;
     const char *names[SIRQ_SPEC_MEASURES];
-    char path[SIRQ_SPEC_PATH], hint[180];
+    char path[SIRQ_CONF_PATH], hint[180];
 
     if (in == NULL ||
         strcmp(spec->setups[sirq_spec_cell_setup(spec, side->claim, side->cell)].name, in) != 0)
@@ -135,17 +135,17 @@ static int check_metric(const struct side *side)
             return 0;
     }
     return wrong(side->check, key(side, path, "metric"), "'%.40s' is not measured; %s", metric,
-                 sirq_spec_suggest(hint, sizeof(hint), metric, names, spec->n_measure));
+                 sirq_conf_suggest(hint, sizeof(hint), metric, names, spec->n_measure));
 }
 
 static int check_side(const struct sirq_spec_check *check, uint32_t i, const char *name,
                       const struct sirq_spec_cell *cell)
 {
-    char path[SIRQ_SPEC_PATH];
+    char path[SIRQ_CONF_PATH];
     const struct side side = {check, &check->spec->claims[i], cell, path};
     int rc;
 
-    sirq_spec_path(path, "claims[%u].%s", i, name);
+    sirq_conf_path(path, "claims[%u].%s", i, name);
     rc = check_setup(&side);
     if (rc == 0)
         rc = check_policy(&side);
@@ -181,15 +181,15 @@ static int check_right(const struct sirq_spec_check *check, uint32_t i)
 {
     const struct sirq_spec_claim *claim = &check->spec->claims[i];
     bool strict = claim->is == SIRQ_SPEC_BELOW || claim->is == SIRQ_SPEC_ABOVE;
-    char path[SIRQ_SPEC_PATH];
+    char path[SIRQ_CONF_PATH];
 
-    sirq_spec_path(path, "claims[%u].right", i);
+    sirq_conf_path(path, "claims[%u].right", i);
     if (claim->right == NULL && claim->value == NULL)
         return wrong(check, path, "is missing; give it, or value");
-    sirq_spec_path(path, "claims[%u].value", i);
+    sirq_conf_path(path, "claims[%u].value", i);
     if (claim->right != NULL && claim->value != NULL)
         return wrong(check, path, "is given, and right too; leave one out");
-    sirq_spec_path(path, "claims[%u].percent", i);
+    sirq_conf_path(path, "claims[%u].percent", i);
     if (strict && claim->percent != 0)
         return wrong(check, path, "%u: is for at_most, at_least and about; give times instead",
                      claim->percent);
@@ -199,10 +199,10 @@ static int check_right(const struct sirq_spec_check *check, uint32_t i)
 static int check_claim(const struct sirq_spec_check *check, uint32_t i)
 {
     const struct sirq_spec_claim *claim = &check->spec->claims[i];
-    char path[SIRQ_SPEC_PATH];
+    char path[SIRQ_CONF_PATH];
     int rc;
 
-    sirq_spec_path(path, "claims[%u].name", i);
+    sirq_conf_path(path, "claims[%u].name", i);
     rc = check_name(check, i, path);
     if (rc == 0)
         rc = check_right(check, i);

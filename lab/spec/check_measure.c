@@ -118,7 +118,7 @@ static int of_nothing(const struct subject *subject, const char *path)
     names[n++] = "cpu0";
     names[n++] = "cpus";
     return wrong(subject->check, path, "'%.40s' names nothing; %s", subject->measure->of,
-                 sirq_spec_suggest(hint, sizeof(hint), subject->measure->of, names, n));
+                 sirq_conf_suggest(hint, sizeof(hint), subject->measure->of, names, n));
 }
 
 static void list_of(char *buf, size_t size, const char *of)

@@ -23,12 +23,12 @@ enum { SOURCE, EXPERIMENT, SETUP, POLICY, METRIC, UNIT, VALUE, ROLE, SCORED, COL
 static const char *const roles[] = {"baseline", "predict", "claim"};
 
 struct csv {
-    struct sirq_spec_place place;
+    struct sirq_conf_place place;
     char *at;
     unsigned line;
 };
 
-#define bad(csv, ...) sirq_spec_bad(&(csv)->place, (csv)->line, "", __VA_ARGS__)
+#define bad(csv, ...) sirq_conf_bad(&(csv)->place, (csv)->line, "", __VA_ARGS__)
 
 /* The next line that is not empty, without its end; null: there is none. */
 static char *next_line(struct csv *csv)
@@ -85,7 +85,7 @@ static int read_row(const struct csv *csv, char *line, struct sirq_spec_figure *
         .metric = field[METRIC],
         .unit = field[UNIT],
     };
-    if (sirq_lab_parse_decimal(field[VALUE], -VALUE_MOST, VALUE_MOST, &row->value) != 0)
+    if (sirq_conf_parse_decimal(field[VALUE], -VALUE_MOST, VALUE_MOST, &row->value) != 0)
         return bad(csv, "value '%.40s': give a decimal number", field[VALUE]);
     while (role < LEN(roles) && strcmp(roles[role], field[ROLE]) != 0)
         role++;
@@ -155,7 +155,7 @@ int sirq_spec_figures_parse(struct sirq_spec_figures *out, const char *name, con
 }
 
 static int read_shipped(struct sirq_spec_figures *out, const struct sirq_spec *spec,
-                        const struct sirq_spec_place *place)
+                        const struct sirq_conf_place *place)
 {
     const char *names[SIRQ_SPEC_POLICIES];
     unsigned n = 0;
@@ -169,14 +169,14 @@ static int read_shipped(struct sirq_spec_figures *out, const struct sirq_spec *s
         if (n < LEN(names))
             names[n++] = csv->name;
     }
-    sirq_spec_suggest(hint, sizeof(hint), spec->published, names, n);
-    return sirq_spec_bad(place, 0, "published", "'%.40s': no such figures are shipped; %s",
+    sirq_conf_suggest(hint, sizeof(hint), spec->published, names, n);
+    return sirq_conf_bad(place, 0, "published", "'%.40s': no such figures are shipped; %s",
                          spec->published, hint);
 }
 
 /* A file may have figures of several experiments. */
 static int keep_own(struct sirq_spec_figures *figures, const struct sirq_spec *spec,
-                    const struct sirq_spec_place *place)
+                    const struct sirq_conf_place *place)
 {
     uint32_t n = 0;
 
@@ -189,7 +189,7 @@ static int keep_own(struct sirq_spec_figures *figures, const struct sirq_spec *s
     if (n > 0)
         return 0;
     sirq_spec_figures_free(figures);
-    return sirq_spec_bad(place, 0, "published",
+    return sirq_conf_bad(place, 0, "published",
                          "'%.40s': no figure of experiment '%.40s' is there; "
                          "its column 2 is the experiment's name",
                          spec->published, spec->name);
@@ -198,7 +198,7 @@ static int keep_own(struct sirq_spec_figures *figures, const struct sirq_spec *s
 int sirq_spec_figures(struct sirq_spec_figures *out, const struct sirq_spec *spec,
                       const struct sirq_spec_text *text, struct sirq_error *err)
 {
-    const struct sirq_spec_place place = {.file = text->name, .err = err};
+    const struct sirq_conf_place place = {.file = text->name, .err = err};
     const char *slash = strrchr(text->name, '/');
     int dir = slash != NULL && spec->published != NULL && spec->published[0] != '/'
                   ? (int)(slash - text->name) + 1
@@ -216,8 +216,8 @@ int sirq_spec_figures(struct sirq_spec_figures *out, const struct sirq_spec *spe
     }
     if (snprintf(path, sizeof(path), "%.*s%s", dir, text->name, spec->published) >=
         (int)sizeof(path))
-        return sirq_spec_bad(&place, 0, "published", "the path is too long");
-    rc = sirq_spec_slurp(path, &csv, &len, err);
+        return sirq_conf_bad(&place, 0, "published", "the path is too long");
+    rc = sirq_conf_slurp(path, "published figures", &csv, &len, err);
     if (rc != 0)
         return rc;
     rc = sirq_spec_figures_parse(out, path, csv, len, err);

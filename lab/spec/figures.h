@@ -5,7 +5,7 @@
 
 #include "spec.h"
 
-#define SIRQ_SPEC_FIGURES 4096u /* of a file, which has at most SIRQ_SPEC_BYTES */
+#define SIRQ_SPEC_FIGURES 4096u /* of a file, which has at most SIRQ_CONF_BYTES */
 
 /* Whether a model may be fitted to it, or has to bring it out; a claim is an ordering. */
 enum sirq_spec_role { SIRQ_SPEC_BASELINE, SIRQ_SPEC_PREDICT, SIRQ_SPEC_CLAIM };

@@ -16,51 +16,15 @@
 
 struct loader {
     const struct sirq_spec_text *text;
-    struct sirq_spec_doc doc;
-    struct sirq_spec_place place;
+    struct sirq_conf_doc doc;
+    struct sirq_conf_place place;
     struct sirq_spec_origin origin[2 * SIRQ_SPEC_SETTINGS];
     unsigned norigins;
 };
 
-/* ---- libcyaml ------------------------------------------------------------------------------- */
-
-static void quiet(cyaml_log_t level, void *ctx, const char *fmt, va_list args)
-{
-    (void)level;
-    (void)ctx;
-    (void)fmt;
-    (void)args;
-}
-
-static const cyaml_config_t cyaml = {
-    .log_level = CYAML_LOG_ERROR,
-    .log_fn = quiet,
-    .mem_fn = cyaml_mem,
-    .flags = CYAML_CFG_NO_ALIAS,
-};
-
-int sirq_spec_cyaml(const struct sirq_spec_place *place, const char *text, size_t len,
-                    const cyaml_schema_value_t *value, cyaml_data_t **out, unsigned *n)
-{
-    cyaml_err_t rc = cyaml_load_data((const uint8_t *)text, len, &cyaml, value, out,
-                                     value->type == CYAML_SEQUENCE ? n : NULL);
-
-    if (rc == CYAML_OK)
-        return 0;
-    if (rc == CYAML_ERR_OOM)
-        return sirq_fail(place->err, ENOMEM, "out of memory");
-    return sirq_spec_bad(place, 0, "", "cannot be loaded: %s", cyaml_strerror(rc));
-}
-
-void sirq_spec_cyaml_free(const cyaml_schema_value_t *value, cyaml_data_t *data, unsigned n)
-{
-    if (data != NULL)
-        cyaml_free(&cyaml, value, data, value->type == CYAML_SEQUENCE ? n : 0);
-}
-
 void sirq_spec_free(struct sirq_spec *spec)
 {
-    sirq_spec_cyaml_free(&sirq_spec_schema, spec, 0);
+    sirq_conf_free(&sirq_spec_schema, spec, 0);
 }
 
 /* ---- one variant ------------------------------------------------------------------------------ */
@@ -134,13 +98,13 @@ static int complete(struct sirq_spec *spec, const char *file)
 static int load_base(struct loader *loader, struct sirq_spec **out)
 {
     cyaml_data_t *data = NULL;
-    int rc = sirq_spec_cyaml(&loader->place, loader->text->text, loader->text->len,
-                             &sirq_spec_schema, &data, NULL);
+    int rc = sirq_conf_load(&loader->place, loader->text->text, loader->text->len,
+                            &sirq_spec_schema, &data, NULL);
 
     if (rc != 0)
         return rc;
     if (data == NULL)
-        return sirq_spec_bad(&loader->place, 1, "", "the file is empty");
+        return sirq_conf_bad(&loader->place, 1, "", "the file is empty");
     if (complete(data, loader->place.file) != 0) {
         sirq_spec_free(data);
         return sirq_fail(loader->place.err, ENOMEM, "out of memory");
@@ -152,7 +116,7 @@ static int load_base(struct loader *loader, struct sirq_spec **out)
 static int apply(struct loader *loader, struct sirq_spec *spec, const char *setting)
 {
     struct sirq_spec_origin *origin = &loader->origin[loader->norigins];
-    struct sirq_spec_place place = loader->place;
+    struct sirq_conf_place place = loader->place;
 
     origin->setting = setting;
     place.setting = setting;
@@ -225,12 +189,12 @@ static int parse(struct loader *loader, uint32_t setup, const char *const *set, 
 {
     struct sirq_spec *base = NULL;
     int rc =
-        sirq_spec_doc_open(&loader->doc, &loader->place, loader->text->text, loader->text->len);
+        sirq_conf_doc_open(&loader->doc, &loader->place, loader->text->text, loader->text->len);
 
     if (rc != 0)
         return rc;
     loader->place.doc = &loader->doc;
-    rc = sirq_spec_shape(&loader->place, &loader->doc, &sirq_spec_schema, NULL, NULL);
+    rc = sirq_conf_shape(&loader->place, &loader->doc, &sirq_spec_schema, NULL, NULL);
     if (rc == 0)
         rc = load_base(loader, &base);
     if (rc != 0)
@@ -240,7 +204,7 @@ static int parse(struct loader *loader, uint32_t setup, const char *const *set, 
     if (rc == 0 && setup == UINT32_MAX)
         rc = load_all(loader, base, set, nset);
     else if (rc == 0 && setup >= base->n_setups)
-        rc = sirq_spec_bad(&loader->place, 0, "setups", "has no number %u; there are %u", setup,
+        rc = sirq_conf_bad(&loader->place, 0, "setups", "has no number %u; there are %u", setup,
                            base->n_setups);
     if (rc == 0)
         rc = load_variant(loader, base, setup, set, nset, out);
@@ -261,10 +225,11 @@ int sirq_spec_parse(struct sirq_spec **out, const struct sirq_spec_text *text, u
     if (loader == NULL)
         return sirq_fail(err, ENOMEM, "out of memory");
     loader->text = text;
+    loader->place.kind = &sirq_spec_kind;
     loader->place.file = text->name;
     loader->place.err = err;
     rc = parse(loader, setup, set, nset, out);
-    sirq_spec_doc_close(&loader->doc);
+    sirq_conf_doc_close(&loader->doc);
     free(loader);
     return rc;
 }

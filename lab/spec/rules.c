@@ -2,8 +2,6 @@
 /* What has to be given, and the range of every number of an experiment file. */
 #include "internal.h"
 
-#include <string.h>
-
 #define S INT64_C(1000000000) /* ns */
 #define HOUR_MS INT64_C(3600000)
 #define WEEK_MS (7 * 24 * HOUR_MS)
@@ -12,7 +10,7 @@
 #define MAY false
 
 /* Names and strings have no range. */
-static const struct sirq_spec_rule rules[] = {
+static const struct sirq_conf_rule rules[] = {
     {sirq_spec_machine_fields, "cpus", NEEDED, 1, SIRQ_SIM_CPUS},
     {sirq_spec_machine_fields, "hz", NEEDED, 1, 100000},
     {sirq_spec_machine_fields, "smt", MAY, 1, 2},
@@ -105,11 +103,9 @@ static const struct sirq_spec_rule rules[] = {
     {sirq_spec_claim_fields, "percent", MAY, 0, 1000},
 };
 
-const struct sirq_spec_rule *sirq_spec_rule(const cyaml_schema_field_t *fields, const char *key)
-{
-    for (size_t i = 0; i < LEN(rules); i++) {
-        if (rules[i].fields == fields && (rules[i].key == NULL || strcmp(rules[i].key, key) == 0))
-            return &rules[i];
-    }
-    return NULL;
-}
+const struct sirq_conf_kind sirq_spec_kind = {
+    .what = "experiment",
+    .docs = "docs/experiments.md",
+    .rules = rules,
+    .nrules = LEN(rules),
+};

@@ -5,25 +5,11 @@
  * of each number, stand in rules.c.
  */
 #include "internal.h"
-
-#define MAY CYAML_FLAG_OPTIONAL
-#define MAY_PTR (CYAML_FLAG_OPTIONAL | CYAML_FLAG_POINTER)
-#define WORD(keyword, type, member) \
-    CYAML_FIELD_ENUM(#member, MAY | CYAML_FLAG_STRICT, type, member, keyword, LEN(keyword))
-#define UINT(type, member) CYAML_FIELD_UINT(#member, MAY, type, member)
-#define DECIMAL_PTR(type, member) CYAML_FIELD_FLOAT_PTR(#member, MAY_PTR, type, member)
-#define BOOL(type, member) CYAML_FIELD_BOOL(#member, MAY, type, member)
-#define TEXT(type, member) \
-    CYAML_FIELD_STRING_PTR(#member, MAY_PTR, type, member, 0, SIRQ_SPEC_STRING)
-#define MAP(type, member, fields) CYAML_FIELD_MAPPING(#member, MAY, type, member, fields)
-#define MAP_PTR(type, member, fields) \
-    CYAML_FIELD_MAPPING_PTR(#member, MAY_PTR, type, member, fields)
-#define LIST(type, member, entry, most) \
-    CYAML_FIELD_SEQUENCE_COUNT(#member, MAY_PTR, type, member, n_##member, entry, 0, most)
+#include "schema.h"
 
 static const cyaml_schema_value_t number = {CYAML_VALUE_UINT(CYAML_FLAG_DEFAULT, uint32_t)};
 static const cyaml_schema_value_t string = {
-    CYAML_VALUE_STRING(CYAML_FLAG_POINTER, char, 0, SIRQ_SPEC_STRING)};
+    CYAML_VALUE_STRING(CYAML_FLAG_POINTER, char, 0, SIRQ_CONF_STRING)};
 
 static const cyaml_strval_t classes[] = {
     {"other", SIRQ_SPEC_SCHED_OTHER}, {"batch", SIRQ_SPEC_SCHED_BATCH},
@@ -272,11 +258,6 @@ const cyaml_schema_field_t sirq_spec_claim_fields[] = {
     UINT(struct sirq_spec_claim, percent),
     CYAML_FIELD_END,
 };
-
-#define ENTRY(type, fields)                                   \
-    {                                                         \
-        CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, type, fields) \
-    }
 
 static const cyaml_schema_value_t nic = ENTRY(struct sirq_spec_nic, sirq_spec_nic_fields);
 static const cyaml_schema_value_t disk = ENTRY(struct sirq_spec_disk, sirq_spec_disk_fields);

@@ -16,7 +16,7 @@
 #define PARTS_MOST 16u
 
 struct cursor {
-    const struct sirq_spec_place *place;
+    const struct sirq_conf_place *place;
     const cyaml_schema_field_t *fields; /* of the mapping we are in */
     char *base;                         /* its data */
     const cyaml_schema_field_t *field;  /* the key that was named last */
@@ -25,13 +25,13 @@ struct cursor {
     size_t len;
 };
 
-#define bad(cursor, ...) sirq_spec_bad((cursor)->place, 0, "", __VA_ARGS__)
+#define bad(cursor, ...) sirq_conf_bad((cursor)->place, 0, "", __VA_ARGS__)
 
 static void go(struct cursor *cursor, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 static void go(struct cursor *cursor, const char *fmt, ...)
 {
-    size_t room = SIRQ_SPEC_PATH - cursor->len;
+    size_t room = SIRQ_CONF_PATH - cursor->len;
     va_list args;
     int n;
 
@@ -68,7 +68,7 @@ static int no_entry(const struct cursor *cursor, const char *entries,
 
     for (unsigned i = 0; i < n && i < LEN(names); i++)
         names[i] = entry_name(entries + (size_t)i * entry->data_size, entry->mapping.fields);
-    sirq_spec_suggest(hint, sizeof(hint), cursor->part, names, n < LEN(names) ? n : LEN(names));
+    sirq_conf_suggest(hint, sizeof(hint), cursor->part, names, n < LEN(names) ? n : LEN(names));
     return bad(cursor, "no such entry; %s", hint);
 }
 
@@ -132,7 +132,7 @@ static int name_key(struct cursor *cursor)
             return 0;
         }
     }
-    sirq_spec_suggest_key(hint, sizeof(hint), cursor->part, cursor->fields);
+    sirq_conf_suggest_key(hint, sizeof(hint), cursor->part, cursor->fields);
     return bad(cursor, "no such key; %s", hint);
 }
 
@@ -164,7 +164,7 @@ static void put(const struct cursor *cursor, const cyaml_schema_value_t *value,
         void *old = *pointer_of(cursor);
 
         *pointer_of(cursor) = loaded;
-        sirq_spec_cyaml_free(value, old, had);
+        sirq_conf_free(value, old, had);
         return;
     }
     for (uint32_t i = 0; i < value->data_size; i++) {
@@ -173,7 +173,7 @@ static void put(const struct cursor *cursor, const cyaml_schema_value_t *value,
         at[i] = ((char *)loaded)[i];
         ((char *)loaded)[i] = byte;
     }
-    sirq_spec_cyaml_free(value, loaded, 0);
+    sirq_conf_free(value, loaded, 0);
 }
 
 static int store(const struct cursor *cursor, const char *text)
@@ -181,7 +181,7 @@ static int store(const struct cursor *cursor, const char *text)
     cyaml_schema_value_t value = cursor->field->value;
     bool bare = value.type == CYAML_SEQUENCE && text[0] != '[';
     char yaml[VALUE_MOST];
-    struct sirq_spec_doc doc;
+    struct sirq_conf_doc doc;
     cyaml_data_t *loaded = NULL;
     unsigned n = 0;
     int len = snprintf(yaml, sizeof(yaml), "%s%s%s", bare ? "[" : "", text, bare ? "]" : "");
@@ -189,20 +189,20 @@ static int store(const struct cursor *cursor, const char *text)
 
     if (text[0] == '\0' || len >= (int)sizeof(yaml))
         return bad(cursor, "give a value after =");
-    rc = sirq_spec_doc_open(&doc, cursor->place, yaml, (size_t)len);
+    rc = sirq_conf_doc_open(&doc, cursor->place, yaml, (size_t)len);
     if (rc != 0)
         return rc;
-    rc = sirq_spec_shape(cursor->place, &doc, &value, cursor->fields, cursor->field->key);
-    sirq_spec_doc_close(&doc);
+    rc = sirq_conf_shape(cursor->place, &doc, &value, cursor->fields, cursor->field->key);
+    sirq_conf_doc_close(&doc);
     value.flags |= CYAML_FLAG_POINTER;
     if (rc == 0)
-        rc = sirq_spec_cyaml(cursor->place, yaml, (size_t)len, &value, &loaded, &n);
+        rc = sirq_conf_load(cursor->place, yaml, (size_t)len, &value, &loaded, &n);
     if (rc == 0)
         put(cursor, &value, loaded, n);
     return rc;
 }
 
-int sirq_spec_set(struct sirq_spec *spec, const struct sirq_spec_place *place, char *path)
+int sirq_spec_set(struct sirq_spec *spec, const struct sirq_conf_place *place, char *path)
 {
     struct cursor cursor = {
         .place = place, .fields = sirq_spec_fields, .base = (char *)spec, .path = path};
@@ -211,13 +211,13 @@ int sirq_spec_set(struct sirq_spec *spec, const struct sirq_spec_place *place, c
 
     path[0] = '\0';
     if (value == NULL)
-        return sirq_spec_bad(place, 0, "", "give PATH=VALUE, as machine.hz=100");
+        return sirq_conf_bad(place, 0, "", "give PATH=VALUE, as machine.hz=100");
     for (unsigned parts = 0; at < value && rc == 0; parts++) {
         size_t len = strcspn(at, ".=");
 
         if (len == 0 || len >= sizeof(cursor.part) || parts == PARTS_MOST ||
             (at[len] == '.' && at[len + 1] == '='))
-            return sirq_spec_bad(place, 0, "", "give keys and names with dots between them");
+            return sirq_conf_bad(place, 0, "", "give keys and names with dots between them");
         memcpy(cursor.part, at, len);
         cursor.part[len] = '\0';
         rc = step(&cursor);
@@ -228,7 +228,7 @@ int sirq_spec_set(struct sirq_spec *spec, const struct sirq_spec_place *place, c
     if (rc == 0 && cursor.field == NULL) {
         char hint[200];
 
-        sirq_spec_suggest_key(hint, sizeof(hint), "", cursor.fields);
+        sirq_conf_suggest_key(hint, sizeof(hint), "", cursor.fields);
         rc = bad(&cursor, "%s: give one of its keys; %s", path[0] != '\0' ? path : "=", hint);
     }
     if (rc != 0)

@@ -13,7 +13,6 @@
 
 #include <sirq/sim.h>
 
-#define SIRQ_SPEC_BYTES ((size_t)1 << 20) /* largest file */
 #define SIRQ_SPEC_NICS 16u
 #define SIRQ_SPEC_DISKS 16u
 #define SIRQ_SPEC_GROUPS 64u    /* entries of threads */

@@ -32,7 +32,7 @@ static void count_with_suffix_is_exact(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
-        assert_int_equal(sirq_lab_parse_count(good[i].text, 1, UINT64_MAX, &value), 0);
+        assert_int_equal(sirq_conf_parse_count(good[i].text, 1, UINT64_MAX, &value), 0);
         assert_int_equal(value, good[i].value);
     }
 }
@@ -46,7 +46,7 @@ static void count_that_is_no_number_is_refused(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-        assert_int_equal(sirq_lab_parse_count(bad[i], 0, UINT64_MAX, &value), -EINVAL);
+        assert_int_equal(sirq_conf_parse_count(bad[i], 0, UINT64_MAX, &value), -EINVAL);
     assert_int_equal(value, 77);
 }
 
@@ -55,12 +55,12 @@ static void count_out_of_range_is_refused(void **state)
     uint64_t value;
 
     (void)state;
-    assert_int_equal(sirq_lab_parse_count("0", 1, 10, &value), -ERANGE);
-    assert_int_equal(sirq_lab_parse_count("11", 1, 10, &value), -ERANGE);
-    assert_int_equal(sirq_lab_parse_count("9999999999999999999", 0, UINT64_MAX, &value), -ERANGE);
-    assert_int_equal(sirq_lab_parse_count("999999999999999999G", 0, UINT64_MAX, &value), -ERANGE);
-    assert_int_equal(sirq_lab_parse_count("10", 1, 10, &value), 0);
-    assert_int_equal(sirq_lab_parse_count("1", 1, 10, &value), 0);
+    assert_int_equal(sirq_conf_parse_count("0", 1, 10, &value), -ERANGE);
+    assert_int_equal(sirq_conf_parse_count("11", 1, 10, &value), -ERANGE);
+    assert_int_equal(sirq_conf_parse_count("9999999999999999999", 0, UINT64_MAX, &value), -ERANGE);
+    assert_int_equal(sirq_conf_parse_count("999999999999999999G", 0, UINT64_MAX, &value), -ERANGE);
+    assert_int_equal(sirq_conf_parse_count("10", 1, 10, &value), 0);
+    assert_int_equal(sirq_conf_parse_count("1", 1, 10, &value), 0);
 }
 
 static void decimal_bounds_hold(void **state)
@@ -68,11 +68,11 @@ static void decimal_bounds_hold(void **state)
     double value;
 
     (void)state;
-    assert_int_equal(sirq_lab_parse_decimal("0.5", 0.1, 10, &value), 0);
+    assert_int_equal(sirq_conf_parse_decimal("0.5", 0.1, 10, &value), 0);
     assert_true(value > 0.4999 && value < 0.5001);
-    assert_int_equal(sirq_lab_parse_decimal("0.05", 0.1, 10, &value), -ERANGE);
-    assert_int_equal(sirq_lab_parse_decimal("11", 0.1, 10, &value), -ERANGE);
-    assert_int_equal(sirq_lab_parse_decimal("1s", 0.1, 10, &value), -EINVAL);
+    assert_int_equal(sirq_conf_parse_decimal("0.05", 0.1, 10, &value), -ERANGE);
+    assert_int_equal(sirq_conf_parse_decimal("11", 0.1, 10, &value), -ERANGE);
+    assert_int_equal(sirq_conf_parse_decimal("1s", 0.1, 10, &value), -EINVAL);
 }
 
 static void list_gives_items_and_refuses_empty_ones(void **state)
@@ -81,20 +81,20 @@ static void list_gives_items_and_refuses_empty_ones(void **state)
     char item[8];
 
     (void)state;
-    assert_int_equal(sirq_lab_next_item(&list, item, sizeof(item)), 1);
+    assert_int_equal(sirq_conf_next_item(&list, item, sizeof(item)), 1);
     assert_string_equal(item, "a");
-    assert_int_equal(sirq_lab_next_item(&list, item, sizeof(item)), 1);
+    assert_int_equal(sirq_conf_next_item(&list, item, sizeof(item)), 1);
     assert_string_equal(item, "bc");
-    assert_int_equal(sirq_lab_next_item(&list, item, sizeof(item)), 0);
+    assert_int_equal(sirq_conf_next_item(&list, item, sizeof(item)), 0);
     for (size_t i = 0; i < 4; i++) {
         int rc = 1;
 
         while (rc == 1)
-            rc = sirq_lab_next_item(&bad[i], item, sizeof(item));
+            rc = sirq_conf_next_item(&bad[i], item, sizeof(item));
         assert_int_equal(rc, -EINVAL);
     }
     list = "too-long-for-it";
-    assert_int_equal(sirq_lab_next_item(&list, item, sizeof(item)), -EINVAL);
+    assert_int_equal(sirq_conf_next_item(&list, item, sizeof(item)), -EINVAL);
 }
 
 static void rates_of_a_list_are_kept_in_order(void **state)

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "conf.h"
 #include "spec_text.h"
 
 #define COSTS_N (unsigned)SIRQ_NR_COSTS
@@ -352,7 +353,7 @@ static void text_of_something_else_is_refused(void **state)
 /* Lists and nesting without end are given up early. */
 static void text_endless_is_refused(void **state)
 {
-    size_t len = SIRQ_SPEC_BYTES;
+    size_t len = SIRQ_CONF_BYTES;
     char *text = malloc(len + 1);
 
     (void)state;

@@ -86,7 +86,7 @@ static void cell(const char *row, unsigned n, char *buf, size_t size)
 static void check_field(const char *text, const char *heading, const cyaml_schema_field_t *fields,
                         const cyaml_schema_field_t *field)
 {
-    const struct sirq_spec_rule *rule = sirq_spec_rule(fields, field->key);
+    const struct sirq_conf_rule *rule = sirq_conf_rule(&sirq_spec_kind, fields, field->key);
     bool number = field->value.type == CYAML_UINT || field->value.type == CYAML_INT ||
                   field->value.type == CYAML_FLOAT;
     char mark[64], is[160], range[64];
@@ -254,7 +254,7 @@ int main(int argc, char **argv)
     size_t len;
     int rc;
 
-    if (argc != 2 || sirq_spec_slurp(argv[1], &docs, &len, &err) != 0)
+    if (argc != 2 || sirq_conf_slurp(argv[1], "the documentation", &docs, &len, &err) != 0)
         return 1;
     docs = realloc(docs, len + 1);
     if (docs == NULL)

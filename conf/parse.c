@@ -46,7 +46,7 @@ static int digits(const char **s, uint64_t *value, unsigned *decimals)
     return n ? 0 : -EINVAL;
 }
 
-int sirq_lab_parse_count(const char *text, uint64_t min, uint64_t max, uint64_t *out)
+int sirq_conf_parse_count(const char *text, uint64_t min, uint64_t max, uint64_t *out)
 {
     uint64_t value, scale;
     unsigned decimals;
@@ -74,7 +74,7 @@ int sirq_lab_parse_count(const char *text, uint64_t min, uint64_t max, uint64_t 
     return 0;
 }
 
-int sirq_lab_parse_decimal(const char *text, double min, double max, double *out)
+int sirq_conf_parse_decimal(const char *text, double min, double max, double *out)
 {
     uint64_t value;
     unsigned decimals;
@@ -94,7 +94,7 @@ int sirq_lab_parse_decimal(const char *text, double min, double max, double *out
     return 0;
 }
 
-int sirq_lab_next_item(const char **list, char *buf, size_t size)
+int sirq_conf_next_item(const char **list, char *buf, size_t size)
 {
     size_t len;
 

@@ -4,7 +4,7 @@
  * ('1000ms' is 1000, 'maybe' is true) and knows no ranges, so each value is looked at before,
  * where its line is known.
  */
-#include "internal.h"
+#include "conf.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -18,16 +18,16 @@
 #define KEYS 64u /* of a mapping; more than any has */
 
 struct shape {
-    const struct sirq_spec_place *place;
-    const struct sirq_spec_doc *doc;
-    char path[SIRQ_SPEC_PATH];
+    const struct sirq_conf_place *place;
+    const struct sirq_conf_doc *doc;
+    char path[SIRQ_CONF_PATH];
     size_t len;
 };
 
 /* Where a value stands: the rule of its key, null: none. */
 struct slot {
     const cyaml_schema_value_t *value;
-    const struct sirq_spec_rule *rule;
+    const struct sirq_conf_rule *rule;
 };
 
 static int shape_value(struct shape *shape, int id, const struct slot *slot);
@@ -43,7 +43,7 @@ static unsigned line_of(const struct shape *shape, const yaml_node_t *node)
 }
 
 #define bad(shape, node, ...) \
-    sirq_spec_bad((shape)->place, line_of(shape, node), (shape)->path, __VA_ARGS__)
+    sirq_conf_bad((shape)->place, line_of(shape, node), (shape)->path, __VA_ARGS__)
 
 static const char *text_of(const yaml_node_t *node)
 {
@@ -125,7 +125,7 @@ static int shape_decimal(struct shape *shape, const yaml_node_t *node, const str
     assert(slot->rule != NULL); /* of every decimal there is one */
     least = slot->rule->least;
     most = slot->rule->most;
-    rc = sirq_lab_parse_decimal(text_of(node), (double)least, (double)most, &value);
+    rc = sirq_conf_parse_decimal(text_of(node), (double)least, (double)most, &value);
     if (rc == -EINVAL)
         return bad(shape, node, "'%.40s': give a decimal number", text_of(node));
     if (rc != 0)
@@ -147,7 +147,7 @@ static int shape_word(struct shape *shape, const yaml_node_t *node,
             return 0;
     }
     return bad(shape, node, "'%.40s': %s", text_of(node),
-               sirq_spec_suggest(hint, sizeof(hint), text_of(node), names, n < KEYS ? n : KEYS));
+               sirq_conf_suggest(hint, sizeof(hint), text_of(node), names, n < KEYS ? n : KEYS));
 }
 
 static int shape_string(struct shape *shape, const yaml_node_t *node)
@@ -156,8 +156,8 @@ static int shape_string(struct shape *shape, const yaml_node_t *node)
 
     if (strlen(text) != node->data.scalar.length)
         return bad(shape, node, "has a NUL character; give text");
-    if (node->data.scalar.length > SIRQ_SPEC_STRING)
-        return bad(shape, node, "'%.20s...': give at most %u bytes", text, SIRQ_SPEC_STRING);
+    if (node->data.scalar.length > SIRQ_CONF_STRING)
+        return bad(shape, node, "'%.20s...': give at most %u bytes", text, SIRQ_CONF_STRING);
     if (text[0] == '\0')
         return bad(shape, node, "is empty; give it a value or leave it out");
     return 0;
@@ -208,14 +208,14 @@ static int shape_pair(struct shape *shape, const yaml_node_pair_t *pair,
     field = field_of(fields, text_of(key));
     was = push(shape, "%s%.60s", shape->len > 0 ? "." : "", text_of(key));
     if (field == NULL) {
-        const char *what = sirq_spec_suggest_key(hint, sizeof(hint), text_of(key), fields);
+        const char *what = sirq_conf_suggest_key(hint, sizeof(hint), text_of(key), fields);
 
         return bad(shape, key, "no such key; %s", what);
     }
     if (*seen & UINT64_C(1) << (field - fields))
         return bad(shape, key, "given twice; leave one out");
     *seen |= UINT64_C(1) << (field - fields);
-    slot = (struct slot){&field->value, sirq_spec_rule(fields, field->key)};
+    slot = (struct slot){&field->value, sirq_conf_rule(shape->place->kind, fields, field->key)};
     rc = shape_value(shape, pair->value, &slot);
     pop(shape, was);
     return rc;
@@ -226,7 +226,8 @@ static int shape_needed_words(struct shape *shape, const yaml_node_t *node,
                               const cyaml_schema_field_t *fields, uint64_t seen)
 {
     for (unsigned i = 0; fields[i].key != NULL; i++) {
-        const struct sirq_spec_rule *rule = sirq_spec_rule(fields, fields[i].key);
+        const struct sirq_conf_rule *rule =
+            sirq_conf_rule(shape->place->kind, fields, fields[i].key);
 
         if (fields[i].value.type != CYAML_ENUM || rule == NULL || !rule->needed ||
             (seen & UINT64_C(1) << i))
@@ -290,12 +291,13 @@ static int shape_value(struct shape *shape, int id, const struct slot *slot)
     return shape_scalar(shape, node, slot);
 }
 
-int sirq_spec_shape(const struct sirq_spec_place *place, const struct sirq_spec_doc *doc,
+int sirq_conf_shape(const struct sirq_conf_place *place, const struct sirq_conf_doc *doc,
                     const cyaml_schema_value_t *value, const cyaml_schema_field_t *fields,
                     const char *key)
 {
     struct shape shape = {.place = place, .doc = doc};
-    const struct slot slot = {value, fields != NULL ? sirq_spec_rule(fields, key) : NULL};
+    const struct slot slot = {value,
+                              fields != NULL ? sirq_conf_rule(place->kind, fields, key) : NULL};
 
     return shape_value(&shape, 1, &slot);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An experiment file as YAML: one document, no deeper than any experiment, without aliases
+ * A file as YAML: one document, no deeper than any file needs to be, without aliases
  * (a few lines of which can stand for gigabytes).  libyaml's events say that before anything
  * is built of them; then its document API tells the line of each path.
  */
-#include "internal.h"
+#include "conf.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ static unsigned line_of(const yaml_mark_t *mark)
 }
 
 /* What the library could not read. */
-static int not_yaml(const struct sirq_spec_place *place, const yaml_parser_t *parser,
+static int not_yaml(const struct sirq_conf_place *place, const yaml_parser_t *parser,
                     const char *text, size_t len)
 {
     size_t end = parser->error == YAML_READER_ERROR ? parser->problem_offset : len;
@@ -28,7 +28,7 @@ static int not_yaml(const struct sirq_spec_place *place, const yaml_parser_t *pa
         line += text[i] == '\n';
     if (parser->error != YAML_READER_ERROR && line_of(&parser->problem_mark) < line)
         line = line_of(&parser->problem_mark);
-    return sirq_spec_bad(place, line, "", "not YAML: %s",
+    return sirq_conf_bad(place, line, "", "not YAML: %s",
                          parser->problem != NULL ? parser->problem : "cannot be read");
 }
 
@@ -50,28 +50,29 @@ static const yaml_char_t *anchor_of(const yaml_event_t *event)
     }
 }
 
-static int scan_event(struct scan *scan, const struct sirq_spec_place *place,
+static int scan_event(struct scan *scan, const struct sirq_conf_place *place,
                       const yaml_event_t *event)
 {
     unsigned line = line_of(&event->start_mark);
 
     if (event->type == YAML_ALIAS_EVENT || anchor_of(event) != NULL)
-        return sirq_spec_bad(place, line, "",
+        return sirq_conf_bad(place, line, "",
                              "anchors (&) and aliases (*) are not read; write "
                              "it out, or quote the text");
     if (event->type == YAML_DOCUMENT_START_EVENT && ++scan->documents > 1)
-        return sirq_spec_bad(place, line, "", "a second document; give one experiment a file");
+        return sirq_conf_bad(place, line, "", "a second document; give one %s a file",
+                             place->kind->what);
     if (event->type == YAML_MAPPING_START_EVENT || event->type == YAML_SEQUENCE_START_EVENT) {
-        if (++scan->depth > SIRQ_SPEC_DEPTH)
-            return sirq_spec_bad(place, line, "", "nested deeper than %u; no experiment is",
-                                 SIRQ_SPEC_DEPTH);
+        if (++scan->depth > SIRQ_CONF_DEPTH)
+            return sirq_conf_bad(place, line, "", "nested deeper than %u; no %s is",
+                                 SIRQ_CONF_DEPTH, place->kind->what);
     }
     if (event->type == YAML_MAPPING_END_EVENT || event->type == YAML_SEQUENCE_END_EVENT)
         scan->depth--;
     return 0;
 }
 
-static int scan_text(const struct sirq_spec_place *place, const char *text, size_t len)
+static int scan_text(const struct sirq_conf_place *place, const char *text, size_t len)
 {
     struct scan scan = {0};
     yaml_parser_t parser;
@@ -94,11 +95,11 @@ static int scan_text(const struct sirq_spec_place *place, const char *text, size
     }
     yaml_parser_delete(&parser);
     if (rc == 0 && scan.documents == 0)
-        rc = sirq_spec_bad(place, 1, "", "the file is empty; docs/experiments.md has an example");
+        rc = sirq_conf_bad(place, 1, "", "the file is empty; %s has an example", place->kind->docs);
     return rc;
 }
 
-int sirq_spec_doc_open(struct sirq_spec_doc *doc, const struct sirq_spec_place *place,
+int sirq_conf_doc_open(struct sirq_conf_doc *doc, const struct sirq_conf_place *place,
                        const char *text, size_t len)
 {
     yaml_parser_t parser;
@@ -118,7 +119,7 @@ int sirq_spec_doc_open(struct sirq_spec_doc *doc, const struct sirq_spec_place *
     return rc;
 }
 
-void sirq_spec_doc_close(struct sirq_spec_doc *doc)
+void sirq_conf_doc_close(struct sirq_conf_doc *doc)
 {
     if (doc->open)
         yaml_document_delete(&doc->yaml);
@@ -127,12 +128,12 @@ void sirq_spec_doc_close(struct sirq_spec_doc *doc)
 
 /* ---- lines ------------------------------------------------------------------------------- */
 
-static yaml_node_t *node_of(const struct sirq_spec_doc *doc, int id)
+static yaml_node_t *node_of(const struct sirq_conf_doc *doc, int id)
 {
     return yaml_document_get_node((yaml_document_t *)&doc->yaml, id);
 }
 
-static yaml_node_t *value_of(const struct sirq_spec_doc *doc, const yaml_node_t *node,
+static yaml_node_t *value_of(const struct sirq_conf_doc *doc, const yaml_node_t *node,
                              const char *key, size_t len)
 {
     if (node->type != YAML_MAPPING_NODE)
@@ -148,7 +149,7 @@ static yaml_node_t *value_of(const struct sirq_spec_doc *doc, const yaml_node_t 
     return NULL;
 }
 
-static yaml_node_t *entry_of(const struct sirq_spec_doc *doc, const yaml_node_t *node,
+static yaml_node_t *entry_of(const struct sirq_conf_doc *doc, const yaml_node_t *node,
                              unsigned long i)
 {
     if (node->type != YAML_SEQUENCE_NODE ||
@@ -157,7 +158,7 @@ static yaml_node_t *entry_of(const struct sirq_spec_doc *doc, const yaml_node_t 
     return node_of(doc, node->data.sequence.items.start[i]);
 }
 
-unsigned sirq_spec_doc_line(const struct sirq_spec_doc *doc, const char *path)
+unsigned sirq_conf_doc_line(const struct sirq_conf_doc *doc, const char *path)
 {
     yaml_node_t *node =
         doc->open ? yaml_document_get_root_node((yaml_document_t *)&doc->yaml) : NULL;

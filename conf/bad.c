@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The one line that says what is wrong in an experiment file, where, and what would do. */
-#include "internal.h"
+/* The one line that says what is wrong in a file, where, and what would do. */
+#include "conf.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ static void one_line(struct sirq_error *err)
     }
 }
 
-int sirq_spec_bad(const struct sirq_spec_place *place, unsigned line, const char *path,
+int sirq_conf_bad(const struct sirq_conf_place *place, unsigned line, const char *path,
                   const char *fmt, ...)
 {
     size_t len = strlen(place->file);
@@ -32,9 +32,9 @@ int sirq_spec_bad(const struct sirq_spec_place *place, unsigned line, const char
     vsnprintf(what, sizeof(what), fmt, args);
     va_end(args);
     if (place->setting != NULL && line == 0 && place->doc != NULL)
-        line = sirq_spec_doc_line(place->doc, place->origin);
+        line = sirq_conf_doc_line(place->doc, place->origin);
     else if (line == 0)
-        line = place->doc != NULL ? sirq_spec_doc_line(place->doc, path) : 1;
+        line = place->doc != NULL ? sirq_conf_doc_line(place->doc, path) : 1;
     if (place->setting == NULL && place->setup != NULL)
         snprintf(in, sizeof(in), "; in setup '%.63s'%s", place->setup,
                  place->set ? " with --set" : "");
@@ -52,12 +52,12 @@ int sirq_spec_bad(const struct sirq_spec_place *place, unsigned line, const char
     return -EINVAL;
 }
 
-void sirq_spec_path(char *path, const char *fmt, ...)
+void sirq_conf_path(char *path, const char *fmt, ...)
 {
     va_list args;
 
     va_start(args, fmt);
-    vsnprintf(path, SIRQ_SPEC_PATH, fmt, args);
+    vsnprintf(path, SIRQ_CONF_PATH, fmt, args);
     va_end(args);
 }
 
@@ -129,7 +129,7 @@ static void list(char *buf, size_t size, const char *const *names, unsigned n)
     }
 }
 
-const char *sirq_spec_suggest(char *buf, size_t size, const char *key, const char *const *names,
+const char *sirq_conf_suggest(char *buf, size_t size, const char *key, const char *const *names,
                               unsigned n)
 {
     unsigned best = NEAR + 1;
@@ -156,7 +156,7 @@ const char *sirq_spec_suggest(char *buf, size_t size, const char *key, const cha
     return buf;
 }
 
-const char *sirq_spec_suggest_key(char *buf, size_t size, const char *key,
+const char *sirq_conf_suggest_key(char *buf, size_t size, const char *key,
                                   const cyaml_schema_field_t *fields)
 {
     const char *names[48];
@@ -166,5 +166,5 @@ const char *sirq_spec_suggest_key(char *buf, size_t size, const char *key,
         names[n] = fields[n].key;
         n++;
     }
-    return sirq_spec_suggest(buf, size, key, names, n);
+    return sirq_conf_suggest(buf, size, key, names, n);
 }
