@@ -12,6 +12,6 @@ struct sirq_command {
     int (*run)(int argc, char **argv);
 };
 
-extern const struct sirq_command sirq_command_lab;
+extern const struct sirq_command sirq_command_lab, sirq_command_run;
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "cli.h"
 
-static const struct sirq_command *const commands[] = {&sirq_command_lab};
+static const struct sirq_command *const commands[] = {&sirq_command_lab, &sirq_command_run};
 #define NCOMMANDS (sizeof(commands) / sizeof(commands[0]))
 
 static void help(FILE *out)

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/* What has to hold of services: one kind an entry, ports of their own, threads within bounds. */
+#include "internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct sirq_run_check check_t;
+
+static unsigned kinds_of(const char *entry)
+{
+    unsigned n = 0;
+
+    for (const cyaml_schema_field_t *f = sirq_run_service_fields; f->key != NULL; f++)
+        n += *(void *const *)(const void *)(entry + f->data_offset) != NULL;
+    return n;
+}
+
+static int check_one_kind(const check_t *check, uint32_t at)
+{
+    unsigned n = kinds_of((const char *)&check->file->services[at]);
+    char path[SIRQ_CONF_PATH], hint[150];
+
+    sirq_conf_path(path, "services[%u]", at);
+    if (n == 1)
+        return 0;
+    sirq_conf_suggest_key(hint, sizeof(hint), "", sirq_run_service_fields);
+    return wrong(check, path, n == 0 ? "is none; %s" : "is several; one an entry; %s", hint);
+}
+
+/* Sockets of one port would take each other's datagrams. */
+static int check_port(const check_t *check, const char *of, uint32_t at, uint32_t port)
+{
+    char path[SIRQ_CONF_PATH];
+
+    sirq_conf_path(path, "%s.port", of);
+    for (uint32_t i = 0; i < at; i++) {
+        const struct sirq_run_udp_echo *echo = check->file->services[i].udp_echo;
+
+        if (echo != NULL && echo->port == port)
+            return wrong(check, path, "%u is the port of services[%u] too; give another", port, i);
+    }
+    return 0;
+}
+
+static int check_threads(const check_t *check, const char *of,
+                         const struct sirq_run_threads *threads)
+{
+    char path[SIRQ_CONF_PATH];
+    int rc;
+
+    sirq_conf_path(path, "%s.cpus", of);
+    rc = sirq_run_check_cpus(check, path, threads->cpus, threads->n_cpus, true);
+    sirq_conf_path(path, "%s.sched", of);
+    return rc != 0 ? rc : sirq_run_check_sched(check, path, &threads->sched);
+}
+
+static int check_udp_echo(const check_t *check, uint32_t at, const struct sirq_run_udp_echo *echo)
+{
+    char of[64], path[SIRQ_CONF_PATH];
+    struct sirq_ip addr;
+    int rc;
+
+    snprintf(of, sizeof(of), "services[%u].udp-echo", at);
+    sirq_conf_path(path, "%s.address", of);
+    if (echo->address != NULL && !sirq_run_address(echo->address, &addr, NULL))
+        return wrong(check, path, "'%.50s': give an address without a prefix", echo->address);
+    rc = check_port(check, of, at, echo->port);
+    return rc != 0 ? rc : check_threads(check, of, &echo->threads);
+}
+
+static int check_forward(const check_t *check, uint32_t at)
+{
+    char path[SIRQ_CONF_PATH];
+
+    sirq_conf_path(path, "services[%u].forward", at);
+    for (uint32_t i = 0; i < at; i++) {
+        if (check->file->services[i].forward != NULL)
+            return wrong(check, path, "is given twice; leave one out");
+    }
+    return 0;
+}
+
+int sirq_run_check_services(const check_t *check)
+{
+    const struct sirq_run_file *file = check->file;
+    unsigned threads = 0;
+    int rc = 0;
+
+    for (uint32_t i = 0; i < file->n_services && rc == 0; i++) {
+        const struct sirq_run_service *service = &file->services[i];
+
+        rc = check_one_kind(check, i);
+        if (rc == 0 && service->udp_echo != NULL) {
+            threads += 2 * (service->udp_echo->threads.n_cpus + 1);
+            rc = check_udp_echo(check, i, service->udp_echo);
+        }
+        if (rc == 0 && service->forward != NULL)
+            rc = check_forward(check, i);
+    }
+    if (rc == 0 && threads > SIRQ_RUN_THREADS)
+        rc = wrong(check, "services", "have %u threads; at most %u", threads, SIRQ_RUN_THREADS);
+    return rc;
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A data plane that runs: an engine, a stack, devices, threads that serve.  All of it is the main
+ * thread's; the servers' threads touch their own server alone.
+ */
+#ifndef SIRQ_RUN_PLANE_H
+#define SIRQ_RUN_PLANE_H
+
+#include "file/file.h"
+
+struct sirq_run_server;
+
+struct sirq_run_device {
+    struct sirq_netdev dev;
+    bool open, attached;
+};
+
+struct sirq_run_plane {
+    struct sirq_run_source source; /* what it does at present */
+    struct sirq_live *live;
+    struct sirq_net *net;
+    struct sirq_run_device devices[SIRQ_RUN_INTERFACES];
+    struct sirq_run_server *servers[SIRQ_RUN_SERVICES];
+    unsigned nservers;
+};
+
+/* ---- plane.c ------------------------------------------------------------------------------ */
+
+/* Takes the source, also when it fails.  0 or -errno with err filled and nothing left. */
+int sirq_run_open(struct sirq_run_plane *plane, struct sirq_run_source *source,
+                  struct sirq_error *err);
+void sirq_run_close(struct sirq_run_plane *plane);
+
+/* rc, of a call for what stands at `path`; below 0, file and line go before what it said. */
+int sirq_run_blame(const struct sirq_run_source *source, int rc, struct sirq_error *err,
+                   const char *path, ...) __attribute__((format(printf, 4, 5)));
+
+/* ---- device.c ----------------------------------------------------------------------------- */
+
+/* All interfaces with their addresses, then routes.  0 or -errno with err filled. */
+int sirq_run_devices_open(struct sirq_run_plane *plane, struct sirq_error *err);
+int sirq_run_devices_attach(struct sirq_run_plane *plane, struct sirq_error *err);
+
+/* ---- steer.c ------------------------------------------------------------------------------ */
+
+/* Policy, steering and threads as `source`, which may be another than the plane's, says. */
+int sirq_run_steer(struct sirq_run_plane *plane, const struct sirq_run_source *source,
+                   struct sirq_error *err);
+/* No thread polls any more. */
+void sirq_run_unsteer(struct sirq_run_plane *plane);
+
+/* ---- drain.c ------------------------------------------------------------------------------ */
+
+/*
+ * What the devices have taken goes up, is answered and sent; nothing more is taken.  Devices are
+ * detached and servers stopped then.  hurry(): asked now and then whether to make an end of it.
+ */
+void sirq_run_drain(struct sirq_run_plane *plane, bool (*hurry)(void));
+
+/* ---- server.c ------------------------------------------------------------------------------- */
+
+/* Fill answer->buf, of answer->size bytes, and answer->len, or let buf point to what is to be
+ * sent.  False: no answer.  Several threads at once. */
+typedef bool (*sirq_run_answer_fn)(void *arg, const struct sirq_msg *query,
+                                   struct sirq_msg *answer);
+
+struct sirq_run_server_config {
+    const char *name; /* copied */
+    uint32_t port, rcvbuf;
+    const char *address; /* null: all */
+    const struct sirq_run_threads *threads;
+    sirq_run_answer_fn answer;
+    void *arg;
+};
+
+struct sirq_run_server_stats {
+    uint64_t received, answered, unanswered, dropped;
+    unsigned queued, threads;
+};
+
+/* Answer what comes to a UDP port.  `path`: of the service in the file. */
+int sirq_run_server_start(struct sirq_run_plane *plane, const struct sirq_run_server_config *config,
+                          const char *path, struct sirq_error *err);
+/* Returns when what is queued has been answered, and its threads have ended. */
+void sirq_run_server_stop(struct sirq_run_server *server);
+void sirq_run_server_free(struct sirq_run_server *server);
+const char *sirq_run_server_name(const struct sirq_run_server *server);
+void sirq_run_server_stats(const struct sirq_run_server *server, struct sirq_run_server_stats *out);
+
+/* ---- service.c -------------------------------------------------------------------------------- */
+
+int sirq_run_services_start(struct sirq_run_plane *plane, struct sirq_error *err);
+
+/* ---- report.c --------------------------------------------------------------------------------- */
+
+void sirq_run_print_counters(const struct sirq_run_plane *plane);
+/* A line of rates since the last call; `first` prints none. */
+void sirq_run_print_rates(const struct sirq_run_plane *plane, bool first);
+
+#endif
