@@ -55,17 +55,45 @@ static int check_threads(const check_t *check, const char *of,
     return rc != 0 ? rc : sirq_run_check_sched(check, path, &threads->sched);
 }
 
+static bool has_address(const struct sirq_run_interface *interface, const struct sirq_ip *addr)
+{
+    for (uint32_t i = 0; i < interface->n_addresses; i++) {
+        struct sirq_ip own;
+        unsigned prefix;
+
+        if (sirq_run_address(interface->addresses[i], &own, &prefix) &&
+            memcmp(&own, addr, sizeof(own)) == 0)
+            return true;
+    }
+    return false;
+}
+
+static int check_address(const check_t *check, const char *path, const char *text)
+{
+    struct sirq_ip addr;
+
+    if (text == NULL)
+        return 0;
+    if (!sirq_run_address(text, &addr, NULL))
+        return wrong(check, path, "'%.50s': give an address without a prefix", text);
+    for (uint32_t i = 0; i < check->file->n_interfaces; i++) {
+        if (has_address(&check->file->interfaces[i], &addr))
+            return 0;
+    }
+    return wrong(check, path, "'%.50s': no interface has it; give it to one, or leave it out",
+                 text);
+}
+
 static int check_udp_echo(const check_t *check, uint32_t at, const struct sirq_run_udp_echo *echo)
 {
     char of[64], path[SIRQ_CONF_PATH];
-    struct sirq_ip addr;
     int rc;
 
     snprintf(of, sizeof(of), "services[%u].udp-echo", at);
     sirq_conf_path(path, "%s.address", of);
-    if (echo->address != NULL && !sirq_run_address(echo->address, &addr, NULL))
-        return wrong(check, path, "'%.50s': give an address without a prefix", echo->address);
-    rc = check_port(check, of, at, echo->port);
+    rc = check_address(check, path, echo->address);
+    if (rc == 0)
+        rc = check_port(check, of, at, echo->port);
     return rc != 0 ? rc : check_threads(check, of, &echo->threads);
 }
 

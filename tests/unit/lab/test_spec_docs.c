@@ -12,14 +12,10 @@
 
 #include <cmocka.h>
 
+#include "doc_tables.h"
 #include "spec/internal.h"
 
-static char *docs;
-
-static const struct {
-    const char *heading;
-    const cyaml_schema_field_t *fields;
-} sections[] = {
+static const struct doc_section sections[] = {
     {"Top", sirq_spec_fields},
     {"machine", sirq_spec_machine_fields},
     {"fair", sirq_spec_fair_fields},
@@ -47,90 +43,6 @@ static const struct {
     {"left, right", sirq_spec_cell_fields},
 };
 
-/* The text of a section up to the next heading, to be freed. */
-static char *section(const char *heading)
-{
-    char mark[64];
-    const char *at, *end;
-
-    snprintf(mark, sizeof(mark), "\n## %s\n", heading);
-    at = strstr(docs, mark);
-    if (at == NULL) {
-        fail_msg("docs/experiments.md has no section %s", heading);
-        return NULL;
-    }
-    at += strlen(mark);
-    end = strstr(at, "\n## ");
-    return end != NULL ? strndup(at, (size_t)(end - at)) : strdup(at);
-}
-
-/* Cell `n` of a row, without the spaces around it. */
-static void cell(const char *row, unsigned n, char *buf, size_t size)
-{
-    const char *end;
-
-    for (unsigned i = 0; i <= n && row != NULL; i++)
-        row = strchr(row + (i > 0), '|');
-    if (row == NULL) {
-        fail_msg("a row has no cell %u", n);
-        return;
-    }
-    row += 1 + strspn(row + 1, " ");
-    end = strpbrk(row, "|\n");
-    assert_non_null(end);
-    while (end > row && end[-1] == ' ')
-        end--;
-    snprintf(buf, size, "%.*s", (int)(end - row), row);
-}
-
-static void check_field(const char *text, const char *heading, const cyaml_schema_field_t *fields,
-                        const cyaml_schema_field_t *field)
-{
-    const struct sirq_conf_rule *rule = sirq_conf_rule(&sirq_spec_kind, fields, field->key);
-    bool number = field->value.type == CYAML_UINT || field->value.type == CYAML_INT ||
-                  field->value.type == CYAML_FLOAT;
-    char mark[64], is[160], range[64];
-    const char *row;
-
-    snprintf(mark, sizeof(mark), "| `%s` |", field->key);
-    row = strstr(text, mark);
-    if (row == NULL) {
-        fail_msg("%s: key %s is not in docs/experiments.md", heading, field->key);
-        return;
-    }
-    cell(row, 1, is, sizeof(is));
-    if (rule != NULL && rule->needed)
-        assert_string_equal(is, "needed");
-    if (field->value.type == CYAML_SEQUENCE && rule == NULL) {
-        snprintf(range, sizeof(range), "at most %u", field->value.sequence.max);
-    } else if (number || field->value.type == CYAML_SEQUENCE) {
-        if (rule == NULL) {
-            fail_msg("%s: %s has no range", heading, field->key);
-            return;
-        }
-        snprintf(range, sizeof(range), "%lld to %lld", (long long)rule->least,
-                 (long long)rule->most);
-    } else {
-        return;
-    }
-    cell(row, 2, is, sizeof(is));
-    if (strcmp(is, range) != 0)
-        fail_msg("%s: %s: docs/experiments.md says '%s', checked is '%s'", heading, field->key, is,
-                 range);
-}
-
-static void docs_every_key_has_its_row(void **state)
-{
-    (void)state;
-    for (size_t i = 0; i < LEN(sections); i++) {
-        char *text = section(sections[i].heading);
-
-        for (const cyaml_schema_field_t *f = sections[i].fields; f->key != NULL; f++)
-            check_field(text, sections[i].heading, sections[i].fields, f);
-        free(text);
-    }
-}
-
 static bool is_what(const char *name)
 {
     static const char *const whats[] = {
@@ -146,24 +58,29 @@ static bool is_what(const char *name)
     return false;
 }
 
+static bool measured(const cyaml_schema_field_t *fields, const char *key)
+{
+    return fields == sirq_spec_measure_fields && is_what(key);
+}
+
+static struct doc doc = {
+    .name = "docs/experiments.md",
+    .kind = &sirq_spec_kind,
+    .sections = sections,
+    .nsections = LEN(sections),
+    .also = measured,
+};
+
+static void docs_every_key_has_its_row(void **state)
+{
+    (void)state;
+    doc_check_keys(&doc);
+}
+
 static void docs_every_row_has_its_key(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < LEN(sections); i++) {
-        char *text = section(sections[i].heading);
-
-        for (const char *row = strstr(text, "\n| `"); row != NULL; row = strstr(row + 1, "\n| `")) {
-            const cyaml_schema_field_t *f = sections[i].fields;
-            char key[64];
-
-            snprintf(key, sizeof(key), "%.*s", (int)strcspn(row + 4, "`"), row + 4);
-            while (f->key != NULL && strcmp(f->key, key) != 0)
-                f++;
-            if (f->key == NULL && (sections[i].fields != sirq_spec_measure_fields || !is_what(key)))
-                fail_msg("%s: there is no key %s", sections[i].heading, key);
-        }
-        free(text);
-    }
+    doc_check_rows(&doc);
 }
 
 static void docs_every_what_is_as_the_table_says(void **state)
@@ -176,7 +93,7 @@ static void docs_every_what_is_as_the_table_says(void **state)
         SIRQ_SPEC_WHATS(WHAT)
 #undef WHAT
     };
-    char *text = section("measure");
+    char *text = doc_section(&doc, "measure");
 
     (void)state;
     for (size_t i = 0; i < LEN(whats); i++) {
@@ -187,9 +104,9 @@ static void docs_every_what_is_as_the_table_says(void **state)
         row = strstr(text, mark);
         if (row == NULL)
             fail_msg("%s is not in docs/experiments.md", whats[i].name);
-        cell(row, 2, is, sizeof(is));
+        doc_cell(row, 2, is, sizeof(is));
         assert_string_equal(is, whats[i].distribution ? "yes" : "no");
-        cell(row, 3, is, sizeof(is));
+        doc_cell(row, 3, is, sizeof(is));
         assert_string_equal(is, whats[i].unit);
     }
     free(text);
@@ -200,7 +117,7 @@ static void docs_example_loads_in_every_setup(void **state)
     static const char begin[] = "```yaml\n", end[] = "```\n";
     struct sirq_error err = {""};
     struct sirq_spec_text text = {.name = (char *)"docs/experiments.md"};
-    const char *at = strstr(docs, begin);
+    const char *at = strstr(doc.text, begin);
     struct sirq_spec *spec;
 
     (void)state;
@@ -220,7 +137,7 @@ static void docs_cost_that_is_not_given_is_the_default(void **state)
         "machine: {cpus: 1, hz: 250}\nthreads: [{name: t, hog: {slice_ns: 1000}}]\n"
         "run: {duration_ms: 1}\nmeasure: [{name: m, of: t, what: cpu}]\n";
     const struct sirq_spec_text text = {.name = (char *)"bare", .text = bare, .len = strlen(bare)};
-    char *costs = section("costs_ns"), mark[64], is[64];
+    char *costs = doc_section(&doc, "costs_ns"), mark[64], is[64];
     struct sirq_error err = {""};
     struct sirq_spec *spec;
 
@@ -233,7 +150,7 @@ static void docs_cost_that_is_not_given_is_the_default(void **state)
         memcpy(&value, (const char *)&spec->costs_ns + f->data_offset, sizeof(value));
         snprintf(mark, sizeof(mark), "| `%s` |", f->key);
         assert_non_null(strstr(costs, mark));
-        cell(strstr(costs, mark), 1, is, sizeof(is));
+        doc_cell(strstr(costs, mark), 1, is, sizeof(is));
         assert_int_equal(strtoul(is, NULL, 10), value);
         assert_int_not_equal(value, 0);
     }
@@ -250,17 +167,11 @@ int main(int argc, char **argv)
         cmocka_unit_test(docs_example_loads_in_every_setup),
         cmocka_unit_test(docs_cost_that_is_not_given_is_the_default),
     };
-    struct sirq_error err;
-    size_t len;
     int rc;
 
-    if (argc != 2 || sirq_conf_slurp(argv[1], "the documentation", &docs, &len, &err) != 0)
+    if (argc != 2 || !doc_read(&doc, argv[1]))
         return 1;
-    docs = realloc(docs, len + 1);
-    if (docs == NULL)
-        return 1;
-    docs[len] = '\0';
     rc = cmocka_run_group_tests(tests, NULL, NULL);
-    free(docs);
+    free(doc.text);
     return rc;
 }
