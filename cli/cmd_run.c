@@ -82,14 +82,16 @@ static int run(int argc, char **argv)
 {
     struct sirq_run_options options = {0};
     struct sirq_error err = {""};
-    int code = parse(argc, argv, &options);
+    int code = parse(argc, argv, &options), rc;
 
     if (code >= 0)
         return code;
-    if (sirq_run(&options, &err) == 0)
-        return SIRQ_EXIT_OK;
-    fprintf(stderr, "softirq run: %s\n", err.text);
-    return SIRQ_EXIT_FAILED;
+    rc = sirq_run(&options, &err);
+    if (rc != 0)
+        fprintf(stderr, "softirq run: %s\n", err.text);
+    if (rc == -EINVAL)
+        return SIRQ_EXIT_USAGE;
+    return rc == 0 ? SIRQ_EXIT_OK : SIRQ_EXIT_FAILED;
 }
 
 const struct sirq_command sirq_command_run = {

@@ -51,6 +51,8 @@ static void print_cpus(const struct sirq_run_plane *plane)
         struct sirq_live_usage usage = {0};
         struct sirq_net_stats s;
 
+        if (sirq_live_cpu(plane->live, number) == NULL)
+            continue; /* the core has room for it */
         sirq_net_stats_cpu(plane->net, i, &s);
         sirq_live_usage(plane->live, number, &usage);
         printf("%-16u %12" PRIu64 " %12" PRIu64 " %12" PRIu64 " %12" PRIu64 " %12" PRIu64

@@ -124,8 +124,10 @@ int sirq_run(const struct sirq_run_options *options, struct sirq_error *err)
     if (!options->check)
         block_signals();
     rc = sirq_run_read(&source, options->path, err);
-    if (rc != 0 || !options->check)
-        return rc != 0 ? rc : run(&source, options->stats_s, err);
+    if (rc == 0 && !options->check)
+        return run(&source, options->stats_s, err) != 0 ? -EIO : 0;
+    if (rc != 0)
+        return rc;
     printf("%s: good\n", source.name);
     sirq_run_source_free(&source);
     return 0;

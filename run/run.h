@@ -14,7 +14,8 @@ struct sirq_run_options {
 /*
  * SIGTERM and SIGINT drain the plane and end it, SIGHUP reads the file again, SIGUSR1 prints the
  * counters, as its end does.  Tables go to stdout, what happens to stderr.  Of a process's main
- * thread, before it has others.  0, or -errno with the one line that says why in err.
+ * thread, before it has others.  0; -EINVAL, the file is bad; -EIO, the machine refuses what it asks for;
+ * -ENOMEM; with the one line that says why in err.
  */
 int sirq_run(const struct sirq_run_options *options, struct sirq_error *err);
 

@@ -72,7 +72,7 @@ static void check_field(const struct doc *doc, const char *text, const char *hea
     doc_cell(row, 1, is, sizeof(is));
     if (rule != NULL && rule->needed)
         assert_string_equal(is, "needed");
-    if (field->value.type == CYAML_SEQUENCE && rule == NULL) {
+    if (field->value.type == CYAML_SEQUENCE && (rule == NULL || rule->most == 0)) {
         snprintf(range, sizeof(range), "at most %u", field->value.sequence.max);
     } else if (number || field->value.type == CYAML_SEQUENCE) {
         if (rule == NULL) {
