@@ -30,6 +30,8 @@
 
 #include <sirq/driver.h>
 
+#include "netns_env.h"
+
 #define ETHERTYPE 0x88b5 /* local experimental: nobody else's frames are counted */
 #define HEADER 14u
 
@@ -40,7 +42,6 @@ static struct {
     uint64_t rx_ns;
 } sink;
 
-static const char *skip_reason; /* null: the namespace and its veth pair are there */
 static int sender = -1;
 static struct sirq_netdev dev;
 static unsigned masks, unmasks;
@@ -89,41 +90,6 @@ static void host_irq_unmask(struct sirq_irq *irq)
 
 static const struct sirq_host host = {
     .now_ns = host_now_ns, .irq_mask = host_irq_mask, .irq_unmask = host_irq_unmask};
-
-static bool write_file(const char *path, const char *text)
-{
-    int fd = open(path, O_WRONLY | O_CLOEXEC);
-    bool ok = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
-
-    if (fd >= 0)
-        close(fd);
-    return ok;
-}
-
-/*
- * A network namespace of our own, or why not.  `as_user`: without root in a user namespace of our
- * own; not for programs of XDP.
- */
-static const char *enter_namespace(bool as_user)
-{
-    unsigned uid = geteuid();
-    char map[32];
-
-    if (uid == 0 && unshare(CLONE_NEWNET) == 0)
-        as_user = false;
-    else if (!as_user)
-        return uid != 0 ? "needs root" : "network namespaces are not permitted here";
-    else if (unshare(CLONE_NEWUSER | CLONE_NEWNET) < 0)
-        return "network namespaces are not permitted (run as root, or allow user namespaces)";
-    snprintf(map, sizeof(map), "0 %u 1", uid);
-    if (as_user &&
-        (!write_file("/proc/self/setgroups", "deny") || !write_file("/proc/self/uid_map", map)))
-        return "cannot map the user into a namespace";
-    /* No IPv6: its neighbour discovery would send frames of its own. */
-    write_file("/proc/sys/net/ipv6/conf/all/disable_ipv6", "1");
-    write_file("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
-    return NULL;
-}
 
 /* A frame to everybody from `fd`, with its number. */
 static void send_seq_to(int fd, uint32_t seq, size_t len)
@@ -222,13 +188,5 @@ static void open_refused(const char *driver, const struct sirq_netdev_config *co
     assert_int_equal(dup(0), fd);
     close(fd);
 }
-
-#define NEEDS_NAMESPACE()                                \
-    do {                                                 \
-        if (skip_reason) {                               \
-            print_message("skipped: %s\n", skip_reason); \
-            skip();                                      \
-        }                                                \
-    } while (0)
 
 #endif

@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli_run.h"
+#include "../cli_run.h"
 
 #define DIR_SIZE 64
 

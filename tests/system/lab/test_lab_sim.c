@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli_run.h"
+#include "../cli_run.h"
 
 static const char mine[] =
     "summary: one receiver, and somebody who computes beside it\n"

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "doc_tables.h"
+#include "../conf/doc_tables.h"
 #include "spec/internal.h"
 
 static const struct doc_section sections[] = {

@@ -91,122 +91,120 @@ static void file_good_is_read_whole(void **state)
     sirq_run_source_free(&source);
 }
 
+static const struct {
+    const char *what, *by;
+    const char *line;
+} bad[] = {
+    {"cpus: [0, 1]\n", "", "t.yaml:1: cpus: is missing; give it"},
+    {"cpus: [0, 1]", "cpus: []", "t.yaml:1: cpus: is missing; give it"},
+    {"cpus: [0, 1]", "cpus: [0, 0]", "t.yaml:1: cpus[1]: CPU 0 is given twice; leave one out"},
+    {"cpus: [0, 1]", "cpus: [1024]", "t.yaml:1: cpus[0]: 1024: give 0 to 1023"},
+    {"cpus: [0, 1]", "cpus: &all [0, 1]",
+     "t.yaml:1: anchors (&) and aliases (*) are not read; write it out, or quote the text"},
+    {"policy: ksoftirqd", "policy: ksoftirq",
+     "t.yaml:2: policy: 'ksoftirq': no such policy; did you mean ksoftirqd? there are: inline, "
+     "restart10, time2ms, resched, looped, ksoftirqd, rtdefer, threaded"},
+    {"policy: ksoftirqd", "polcy: ksoftirqd",
+     "t.yaml:2: polcy: no such key; did you mean policy? there are: cpus, hz, delivery, "
+     "stall_ms, drain_ms, policy, ksoftirqd, rfs, net, interfaces, backlog_threads, routes, "
+     "services"},
+    {"{nice: 5}", "{class: fifo}",
+     "t.yaml:3: ksoftirqd.priority: is missing; fifo and rr take 1 to 99"},
+    {"{nice: 5}", "{priority: 5}",
+     "t.yaml:3: ksoftirqd.priority: only fifo and rr have one; leave it out, or give nice"},
+    {"{nice: 5}", "{class: rr, priority: 5, nice: 5}",
+     "t.yaml:3: ksoftirqd.nice: fifo and rr have none; leave it out, or give priority"},
+    {"pool_packets: 8192", "pool_packets: 8k",
+     "t.yaml:4: net.pool_packets: '8k': give a whole number"},
+    {"name: lan", "name: wan",
+     "t.yaml:12: interfaces[1].name: 'wan' is the name of interfaces[0] too; give another"},
+    {"name: lan", "name: an interface",
+     "t.yaml:6: interfaces[0].name: 'an interface': give letters, digits, _ - . and @, at most "
+     "15"},
+    {"  - name: lan\n    driver", "  - driver",
+     "t.yaml:6: interfaces[0].name: is missing; give it"},
+    {"    driver: packet\n", "", "t.yaml:6: interfaces[0].driver: is missing; give it"},
+    {"driver: packet", "driver: shm",
+     "t.yaml:7: interfaces[0].driver: 'shm': there are: packet, xdp, tap, pcap"},
+    {"ring_size: 1024", "ring_size: 1000",
+     "t.yaml:8: interfaces[0].ring_size: 1000: give a power of two"},
+    {"ring_size: 1024", "loop: true",
+     "t.yaml:8: interfaces[0].loop: is a key of driver pcap; leave it out"},
+    {"ring_size: 1024", "ifname: interface-number-1",
+     "t.yaml:8: interfaces[0].ifname: 'interface-number-1': the system's interfaces have at "
+     "most 15 characters"},
+    {"ring_size: 1024", "vlan_priority: 1",
+     "t.yaml:8: interfaces[0].vlan_priority: there is no vlan; give one, or leave it out"},
+    {"02:00:00:00:00:01", "03:00:00:00:00:01",
+     "t.yaml:9: interfaces[0].mac: '03:00:00:00:00:01': give an address of one station: "
+     "02:00:00:00:00:01"},
+    {"02:00:00:00:00:01", "02:00:00:00:00:1",
+     "t.yaml:9: interfaces[0].mac: '02:00:00:00:00:1': give an address of one station: "
+     "02:00:00:00:00:01"},
+    {"192.0.2.1/24", "192.0.2.1",
+     "t.yaml:10: interfaces[0].addresses[0]: '192.0.2.1': give an address with its prefix: "
+     "192.0.2.1/24, 2001:db8::1/64"},
+    {"2001:db8::1/64", "2001:db8::1/129",
+     "t.yaml:10: interfaces[0].addresses[1]: '2001:db8::1/129': give an address with its "
+     "prefix: 192.0.2.1/24, 2001:db8::1/64"},
+    {"rps: [0, 1, 1]", "rps: [0, 2]",
+     "t.yaml:11: interfaces[0].rps[1]: CPU 2 is not one of the plane's; add it to cpus, or "
+     "give another"},
+    {"cpu: 1", "cpu: 5",
+     "t.yaml:12: interfaces[1].cpu: CPU 5 is not one of the plane's; add it to cpus, or give "
+     "another"},
+    {"threaded: {}", "threaded: {cpus: [9, 9]}",
+     "t.yaml:12: interfaces[1].threaded.cpus[1]: CPU 9 is given twice; leave one out"},
+    {"threaded: {}", "threaded: ''",
+     "t.yaml:12: interfaces[1].threaded: is empty; give keys and values, or {} for the "
+     "defaults"},
+    {", file: in.pcap", "",
+     "t.yaml:13: interfaces[2].file: is missing; give the capture to replay"},
+    {"file: in.pcap", "file: in.pcap, addresses: [192.0.2.9/24]",
+     "t.yaml:13: interfaces[2].addresses: driver pcap cannot send; leave them out"},
+    {"of: [0], cpus", "of: [1], cpus",
+     "t.yaml:16: backlog_threads[1].of: CPU 1 stands in an entry before; leave one out"},
+    {"of: [1], ", "",
+     "t.yaml:16: backlog_threads[1]: backlogs are given twice; an entry without `of` is of "
+     "all"},
+    {"of: [0], cpus", "of: [2], cpus",
+     "t.yaml:16: backlog_threads[1].of[0]: CPU 2 is not one of the plane's; add it to cpus, or "
+     "give another"},
+    {"0.0.0.0/0", "default",
+     "t.yaml:18: routes[0].to: 'default': give a prefix: 0.0.0.0/0, 2001:db8::/32"},
+    {"0.0.0.0/0", "192.0.2.1/24",
+     "t.yaml:18: routes[0].to: '192.0.2.1/24': has bits behind its prefix; make them 0"},
+    {", via: 192.0.2.254", "",
+     "t.yaml:18: routes[0].via: is missing; give a gateway, or an interface"},
+    {"via: 192.0.2.254", "via: 192.0.2.254/24",
+     "t.yaml:18: routes[0].via: '192.0.2.254/24': give an address without a prefix"},
+    {"via: 192.0.2.254", "via: \"::1\"",
+     "t.yaml:18: routes[0].via: '::1': is not of the family of 0.0.0.0/0"},
+    {"interface: wan", "interface: wam",
+     "t.yaml:19: routes[1].interface: 'wam': no such interface; did you mean wan? there are: "
+     "lan, wan, replay"},
+    {"udp-echo: {port: 7,", "udp-echo: {",
+     "t.yaml:21: services[0].udp-echo.port: is missing; give 1 to 65535"},
+    {"port: 7,", "port: 0,", "t.yaml:21: services[0].udp-echo.port: 0: give 1 to 65535"},
+    {"port: 7,", "port: 9,",
+     "t.yaml:22: services[1].udp-echo.port: 9 is the port of services[0] too; give another"},
+    {"address: 192.0.2.1", "address: 192.0.2.9",
+     "t.yaml:21: services[0].udp-echo.address: '192.0.2.9': no interface has it; give it to "
+     "one, or leave it out"},
+    {"address: 192.0.2.1", "address: here",
+     "t.yaml:21: services[0].udp-echo.address: 'here': give an address without a prefix"},
+    {"address: 192.0.2.1", "batch: 33", "t.yaml:21: services[0].udp-echo.batch: 33: give 1 to 32"},
+    {"udp-echo: {port: 9}", "{}", "t.yaml:22: services[1]: is none; there are: udp-echo, forward"},
+    {"udp-echo: {port: 9}", "{udp-echo: {port: 9}, forward: {}}",
+     "t.yaml:22: services[1]: is several; one an entry; there are: udp-echo, forward"},
+    {"udp-echo: {port: 9}", "forward: {}",
+     "t.yaml:23: services[2].forward: is given twice; leave one out"},
+    {"udp-echo: {port: 9}", "forward: {to: all}",
+     "t.yaml:22: services[1].forward.to: no such key; there are: none"},
+};
+
 static void file_wrong_is_refused_in_one_line(void **state)
 {
-    static const struct {
-        const char *what, *by;
-        const char *line;
-    } bad[] = {
-        {"cpus: [0, 1]\n", "", "t.yaml:1: cpus: is missing; give it"},
-        {"cpus: [0, 1]", "cpus: []", "t.yaml:1: cpus: is missing; give it"},
-        {"cpus: [0, 1]", "cpus: [0, 0]", "t.yaml:1: cpus[1]: CPU 0 is given twice; leave one out"},
-        {"cpus: [0, 1]", "cpus: [1024]", "t.yaml:1: cpus[0]: 1024: give 0 to 1023"},
-        {"cpus: [0, 1]", "cpus: &all [0, 1]",
-         "t.yaml:1: anchors (&) and aliases (*) are not read; write it out, or quote the text"},
-        {"policy: ksoftirqd", "policy: ksoftirq",
-         "t.yaml:2: policy: 'ksoftirq': no such policy; did you mean ksoftirqd? there are: inline, "
-         "restart10, time2ms, resched, looped, ksoftirqd, rtdefer, threaded"},
-        {"policy: ksoftirqd", "polcy: ksoftirqd",
-         "t.yaml:2: polcy: no such key; did you mean policy? there are: cpus, hz, delivery, "
-         "stall_ms, drain_ms, policy, ksoftirqd, rfs, net, interfaces, backlog_threads, routes, "
-         "services"},
-        {"{nice: 5}", "{class: fifo}",
-         "t.yaml:3: ksoftirqd.priority: is missing; fifo and rr take 1 to 99"},
-        {"{nice: 5}", "{priority: 5}",
-         "t.yaml:3: ksoftirqd.priority: only fifo and rr have one; leave it out, or give nice"},
-        {"{nice: 5}", "{class: rr, priority: 5, nice: 5}",
-         "t.yaml:3: ksoftirqd.nice: fifo and rr have none; leave it out, or give priority"},
-        {"pool_packets: 8192", "pool_packets: 8k",
-         "t.yaml:4: net.pool_packets: '8k': give a whole number"},
-        {"name: lan", "name: wan",
-         "t.yaml:12: interfaces[1].name: 'wan' is the name of interfaces[0] too; give another"},
-        {"name: lan", "name: an interface",
-         "t.yaml:6: interfaces[0].name: 'an interface': give letters, digits, _ - . and @, at most "
-         "15"},
-        {"  - name: lan\n    driver", "  - driver",
-         "t.yaml:6: interfaces[0].name: is missing; give it"},
-        {"    driver: packet\n", "", "t.yaml:6: interfaces[0].driver: is missing; give it"},
-        {"driver: packet", "driver: shm",
-         "t.yaml:7: interfaces[0].driver: 'shm': there are: packet, xdp, tap, pcap"},
-        {"ring_size: 1024", "ring_size: 1000",
-         "t.yaml:8: interfaces[0].ring_size: 1000: give a power of two"},
-        {"ring_size: 1024", "loop: true",
-         "t.yaml:8: interfaces[0].loop: is a key of driver pcap; leave it out"},
-        {"ring_size: 1024", "ifname: interface-number-1",
-         "t.yaml:8: interfaces[0].ifname: 'interface-number-1': the system's interfaces have at "
-         "most 15 characters"},
-        {"ring_size: 1024", "vlan_priority: 1",
-         "t.yaml:8: interfaces[0].vlan_priority: there is no vlan; give one, or leave it out"},
-        {"02:00:00:00:00:01", "03:00:00:00:00:01",
-         "t.yaml:9: interfaces[0].mac: '03:00:00:00:00:01': give an address of one station: "
-         "02:00:00:00:00:01"},
-        {"02:00:00:00:00:01", "02:00:00:00:00:1",
-         "t.yaml:9: interfaces[0].mac: '02:00:00:00:00:1': give an address of one station: "
-         "02:00:00:00:00:01"},
-        {"192.0.2.1/24", "192.0.2.1",
-         "t.yaml:10: interfaces[0].addresses[0]: '192.0.2.1': give an address with its prefix: "
-         "192.0.2.1/24, 2001:db8::1/64"},
-        {"2001:db8::1/64", "2001:db8::1/129",
-         "t.yaml:10: interfaces[0].addresses[1]: '2001:db8::1/129': give an address with its "
-         "prefix: 192.0.2.1/24, 2001:db8::1/64"},
-        {"rps: [0, 1, 1]", "rps: [0, 2]",
-         "t.yaml:11: interfaces[0].rps[1]: CPU 2 is not one of the plane's; add it to cpus, or "
-         "give another"},
-        {"cpu: 1", "cpu: 5",
-         "t.yaml:12: interfaces[1].cpu: CPU 5 is not one of the plane's; add it to cpus, or give "
-         "another"},
-        {"threaded: {}", "threaded: {cpus: [9, 9]}",
-         "t.yaml:12: interfaces[1].threaded.cpus[1]: CPU 9 is given twice; leave one out"},
-        {"threaded: {}", "threaded: ''",
-         "t.yaml:12: interfaces[1].threaded: is empty; give keys and values, or {} for the "
-         "defaults"},
-        {", file: in.pcap", "",
-         "t.yaml:13: interfaces[2].file: is missing; give the capture to replay"},
-        {"file: in.pcap", "file: in.pcap, addresses: [192.0.2.9/24]",
-         "t.yaml:13: interfaces[2].addresses: driver pcap cannot send; leave them out"},
-        {"of: [0], cpus", "of: [1], cpus",
-         "t.yaml:16: backlog_threads[1].of: CPU 1 stands in an entry before; leave one out"},
-        {"of: [1], ", "",
-         "t.yaml:16: backlog_threads[1]: backlogs are given twice; an entry without `of` is of "
-         "all"},
-        {"of: [0], cpus", "of: [2], cpus",
-         "t.yaml:16: backlog_threads[1].of[0]: CPU 2 is not one of the plane's; add it to cpus, or "
-         "give another"},
-        {"0.0.0.0/0", "default",
-         "t.yaml:18: routes[0].to: 'default': give a prefix: 0.0.0.0/0, 2001:db8::/32"},
-        {"0.0.0.0/0", "192.0.2.1/24",
-         "t.yaml:18: routes[0].to: '192.0.2.1/24': has bits behind its prefix; make them 0"},
-        {", via: 192.0.2.254", "",
-         "t.yaml:18: routes[0].via: is missing; give a gateway, or an interface"},
-        {"via: 192.0.2.254", "via: 192.0.2.254/24",
-         "t.yaml:18: routes[0].via: '192.0.2.254/24': give an address without a prefix"},
-        {"via: 192.0.2.254", "via: \"::1\"",
-         "t.yaml:18: routes[0].via: '::1': is not of the family of 0.0.0.0/0"},
-        {"interface: wan", "interface: wam",
-         "t.yaml:19: routes[1].interface: 'wam': no such interface; did you mean wan? there are: "
-         "lan, wan, replay"},
-        {"udp-echo: {port: 7,", "udp-echo: {",
-         "t.yaml:21: services[0].udp-echo.port: is missing; give 1 to 65535"},
-        {"port: 7,", "port: 0,", "t.yaml:21: services[0].udp-echo.port: 0: give 1 to 65535"},
-        {"port: 7,", "port: 9,",
-         "t.yaml:22: services[1].udp-echo.port: 9 is the port of services[0] too; give another"},
-        {"address: 192.0.2.1", "address: 192.0.2.9",
-         "t.yaml:21: services[0].udp-echo.address: '192.0.2.9': no interface has it; give it to "
-         "one, or leave it out"},
-        {"address: 192.0.2.1", "address: here",
-         "t.yaml:21: services[0].udp-echo.address: 'here': give an address without a prefix"},
-        {"address: 192.0.2.1", "batch: 33",
-         "t.yaml:21: services[0].udp-echo.batch: 33: give 1 to 32"},
-        {"udp-echo: {port: 9}", "{}",
-         "t.yaml:22: services[1]: is none; there are: udp-echo, forward"},
-        {"udp-echo: {port: 9}", "{udp-echo: {port: 9}, forward: {}}",
-         "t.yaml:22: services[1]: is several; one an entry; there are: udp-echo, forward"},
-        {"udp-echo: {port: 9}", "forward: {}",
-         "t.yaml:23: services[2].forward: is given twice; leave one out"},
-        {"udp-echo: {port: 9}", "forward: {to: all}",
-         "t.yaml:22: services[1].forward.to: no such key; there are: none"},
-    };
-
     (void)state;
     for (size_t i = 0; i < LEN(bad); i++) {
         char *text = changed(bad[i].what, bad[i].by);
@@ -281,7 +279,7 @@ static void change_of_anything_else_is_refused_with_its_key(void **state)
 {
     static const char end[] =
         ": has changed, and cannot while the plane runs; restart it, or put it back";
-    static const char *const bad[][3] = {
+    static const char *const refused_changes[][3] = {
         {"cpus: [0, 1]", "cpus: [1, 0]", "t.yaml:1: cpus[0]"},
         {"cpus: [0, 1]", "cpus: [0, 1, 2]", "t.yaml:1: cpus"},
         {"net: {", "hz: 100\nnet: {", "t.yaml:4: hz"},
@@ -297,12 +295,12 @@ static void change_of_anything_else_is_refused_with_its_key(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < LEN(bad); i++) {
+    for (size_t i = 0; i < LEN(refused_changes); i++) {
         struct sirq_error err = {""};
         char line[200];
 
-        snprintf(line, sizeof(line), "%s%s", bad[i][2], end);
-        assert_int_equal(change(bad[i][0], bad[i][1], &err), -EINVAL);
+        snprintf(line, sizeof(line), "%s%s", refused_changes[i][2], end);
+        assert_int_equal(change(refused_changes[i][0], refused_changes[i][1], &err), -EINVAL);
         assert_string_equal(err.text, line);
     }
 }

@@ -20,6 +20,7 @@
 #define BOUND_S 60 /* of one run, under a sanitizer and a busy machine too */
 
 const char *cli_program;
+void (*cli_prepare)(void);
 
 static int scratch(void)
 {
@@ -41,6 +42,8 @@ static void child(const struct cli_run *run, char **argv)
     if (dup2(run->out, STDOUT_FILENO) < 0)
         close(STDOUT_FILENO); /* asked to be without */
     dup2(run->err, STDERR_FILENO);
+    if (cli_prepare != NULL)
+        cli_prepare();
     alarm(BOUND_S); /* survives exec: a hang becomes a death by SIGALRM */
     execv(cli_program, argv);
     _exit(127);

@@ -12,7 +12,8 @@ struct cli_run {
     char text[2][16384]; /* stdout, stderr */
 };
 
-extern const char *cli_program; /* its path */
+extern const char *cli_program;   /* its path */
+extern void (*cli_prepare)(void); /* in the child, before it becomes the program; null: nothing */
 
 /* args: words parted by blanks, "''" is an empty one.  out: stdout, -1: none. */
 void cli_start_with(struct cli_run *run, const char *args, int out);
