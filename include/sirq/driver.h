@@ -124,7 +124,8 @@ struct sirq_netdev {
     struct sirq_irq irq;
     /*
      * The frame now handed to sirq_net_rx() has a transport checksum that nobody filled in
-     * (it never left this machine): it is not to be verified.  Writer: rx_poll, per frame.
+     * (it never left this machine): it is not to be verified, and filled in when it is
+     * forwarded; the field holds the sum of the pseudo-header.  Writer: rx_poll, per frame.
      */
     bool rx_csum_partial;
     /*

@@ -5,9 +5,30 @@
  * The packet is copied into a buffer of ours and changed there: the frame is the device's.  What
  * is too long for the next link is not fragmented: with DF set its source is told, without it is
  * dropped too, and the source told likewise (that is what IPv6 does).
+ *
+ * A frame that never left this machine may have been given to us before a device would have
+ * filled in its transport checksum: that is done here, since it leaves now.
  */
 #define SIRQ_NET_INTERNAL
+#include "checksum.h"
 #include "inet.h"
+
+#define PROTO_TCP 6u
+
+/* The field holds the sum of the pseudo-header (Linux: CHECKSUM_PARTIAL), so that the sum over
+ * the segment as it is makes the checksum. */
+static void complete_checksum(uint8_t *segment, uint32_t len, uint32_t proto)
+{
+    uint32_t at = proto == SIRQ_PROTO_UDP ? 6 : 16;
+    uint16_t sum;
+
+    if ((proto != SIRQ_PROTO_UDP && proto != PROTO_TCP) || len < at + 2)
+        return;
+    sum = (uint16_t)~sirq_csum(segment, len);
+    if (sum == 0 && proto == SIRQ_PROTO_UDP)
+        sum = 0xffff; /* RFC 768: 0 is none */
+    memcpy(segment + at, &sum, 2);
+}
 
 /* One less TTL, and the header checksum as RFC 1624 has it: HC' = ~(~HC + ~m + m'). */
 static void decrement_ttl(uint8_t *ip)
@@ -43,6 +64,9 @@ enum sirq_drop sirq_ip4_forward(struct sirq_cpu *cpu, struct sirq_net_cpu *nc,
         return SIRQ_DROP_NO_BUFFER;
     memcpy(pkt->data + SIRQ_TX_L3, rx->ip, rx->ip_len);
     pkt->len = (uint16_t)rx->ip_len;
+    if (rx->csum_partial)
+        complete_checksum(pkt->data + SIRQ_TX_L3 + (rx->ip[0] & 15) * 4,
+                          rx->ip_len - (rx->ip[0] & 15) * 4, rx->ip[9]);
     decrement_ttl(pkt->data + SIRQ_TX_L3);
     sirq_hop_output(cpu, nc, hop, &dst, idx);
     return SIRQ_FORWARDED;
@@ -75,6 +99,9 @@ enum sirq_drop sirq_ip6_forward(struct sirq_cpu *cpu, struct sirq_net_cpu *nc,
         return SIRQ_DROP_NO_BUFFER;
     memcpy(pkt->data + SIRQ_TX_L3, rx->ip, rx->ip_len);
     pkt->len = (uint16_t)rx->ip_len;
+    if (rx->csum_partial)
+        complete_checksum(pkt->data + SIRQ_TX_L3 + SIRQ_IP6_HLEN, rx->ip_len - SIRQ_IP6_HLEN,
+                          rx->ip[6]);
     pkt->data[SIRQ_TX_L3 + 7]--;
     sirq_hop_output(cpu, nc, hop, &dst, idx);
     return SIRQ_FORWARDED;

@@ -148,6 +148,20 @@ static inline uint32_t put_ping(struct router *r, unsigned dev, uint32_t from, u
     return len;
 }
 
+/*
+ * The checksum of the datagram at `udp` as a kernel leaves it to a device: the sum of the
+ * pseudo-header, of two addresses of `size` bytes each at `addrs`.
+ */
+static inline void leave_checksum(uint8_t *udp, const uint8_t *addrs, uint32_t size)
+{
+    uint8_t pseudo[40] = {0};
+
+    memcpy(pseudo, addrs, (size_t)2 * size);
+    pseudo[2 * size + 1] = 17;
+    memcpy(pseudo + 2 * size + 2, udp + 4, 2);
+    frame_put16(udp + 6, icmp_sum(pseudo, 2 * size + 4));
+}
+
 /* The neighbour answers for its address: it is known from here on. */
 static inline void router_resolve(struct router *r, unsigned dev, uint32_t addr)
 {

@@ -177,6 +177,28 @@ static void datagram_for_another_net_is_forwarded_with_less_ttl(void **state)
     assert_memory_equal(out + 26, r->frame + 26, len - 26);
 }
 
+static void checksum_that_was_left_to_a_device_is_filled_in_when_forwarded(void **state)
+{
+    struct router *r = *state;
+    uint32_t len = put_udp(r, 0, HER, HIM);
+    uint8_t good[FRAME_MAX];
+
+    sirq_net_set_forwarding(r->h.net, true);
+    memcpy(good, r->frame, len);
+    leave_checksum(r->frame + FRAME_UDP, r->frame + 26, 4);
+    assert_memory_not_equal(good, r->frame, len);
+    r->dev[0].dev.rx_csum_partial = true;
+    assert_int_equal(router_rx(r, 0, len), SIRQ_FORWARDED);
+    router_resolve(r, 1, HIM);
+    assert_int_equal(r->dev[1].nsent, 2);
+    assert_memory_equal(r->dev[1].sent[1] + 26, good + 26, len - 26);
+    put_udp(r, 0, HER, HIM);
+    r->frame[FRAME_UDP + 6] ^= 1;
+    r->dev[0].dev.rx_csum_partial = false; /* what somebody filled in is his */
+    assert_int_equal(router_rx(r, 0, len), SIRQ_FORWARDED);
+    assert_memory_equal(r->dev[1].sent[2] + 26, r->frame + 26, len - 26);
+}
+
 static void header_checksum_of_what_is_forwarded_is_right_for_any(void **state)
 {
     struct router *r = *state;
@@ -362,6 +384,7 @@ int main(void)
         CASE(neighbour_in_use_is_asked_again_and_an_idle_one_goes),
         CASE(scan_of_empty_addresses_leaves_known_neighbours_alone),
         CASE(datagram_for_another_net_is_forwarded_with_less_ttl),
+        CASE(checksum_that_was_left_to_a_device_is_filled_in_when_forwarded),
         CASE(header_checksum_of_what_is_forwarded_is_right_for_any),
         CASE(what_cannot_be_forwarded_is_told_to_its_source),
         CASE(errors_are_limited_and_never_about_errors_or_to_many),

@@ -300,6 +300,25 @@ static void datagram_for_another_net_is_forwarded_with_one_hop_less(void **state
     assert_int_equal(router_stats(r).tx_held - router_stats(r).tx_released, 3); /* the errors */
 }
 
+static void checksum_that_was_left_to_a_device_is_filled_in_when_forwarded(void **state)
+{
+    struct router *r = *state;
+    uint32_t len = put_udp6(r, "2001:db8::5", "2001:db8:1::5", 21);
+    uint8_t good[FRAME_MAX];
+
+    sirq_net_set_forwarding(r->h.net, true);
+    memcpy(good, r->frame, len);
+    leave_checksum(r->frame + 54, r->frame + 22, 16);
+    assert_memory_not_equal(good, r->frame, len);
+    r->dev[0].dev.rx_csum_partial = true;
+    assert_int_equal(router_rx(r, 0, len), SIRQ_FORWARDED);
+    put_nd(r, 136, "2001:db8:1::5", "2001:db8:1::1", "2001:db8:1::5");
+    memcpy(r->frame, us_mac[1], 6);
+    assert_int_equal(router_rx(r, 1, 86), SIRQ_HANDLED);
+    assert_int_equal(r->dev[1].nsent, 2);
+    assert_memory_equal(r->dev[1].sent[1] + 22, good + 22, len - 22);
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, router_teardown)
@@ -311,6 +330,7 @@ int main(void)
         CASE(header_spoilt_or_cut_has_its_verdict),
         CASE(extension_headers_are_walked_within_bounds),
         CASE(datagram_for_another_net_is_forwarded_with_one_hop_less),
+        CASE(checksum_that_was_left_to_a_device_is_filled_in_when_forwarded),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
