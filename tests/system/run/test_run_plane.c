@@ -135,6 +135,33 @@ static void run_vlan_answers_in_its_vlan(void **state)
     assert_int_equal(system("ip link del cl0.7"), 0);
 }
 
+/* The kernel's end of the interface is the client here. */
+static void run_tap_answers(void **state)
+{
+    struct cli_run run;
+    int fd;
+
+    (void)state;
+    NEEDS_PLANE();
+    if (access("/dev/net/tun", R_OK | W_OK) != 0) {
+        print_message("skipped: no /dev/net/tun (modprobe tun)\n");
+        skip();
+    }
+    plane_write("cpus: [@0]\n"
+                "interfaces:\n"
+                "  - {name: tq0, driver: tap, addresses: [203.0.113.1/24]}\n"
+                "services: [udp-echo: {port: 7, address: 203.0.113.1, batch: 1}]\n");
+    plane_start(&run, "");
+    assert_int_equal(system("ip addr add 203.0.113.2/24 dev tq0 && ip link set tq0 up"), 0);
+    fd = plane_connect("203.0.113.1", 7);
+    for (unsigned n = 0; n < 50; n++)
+        assert_true(plane_echo(fd, n));
+    close(fd);
+    plane_end(&run, SIGTERM);
+    assert_int_equal(plane_figure(&run, "udp-echo 7", 1), 50);
+    sums_are_exact(&run);
+}
+
 /* ---- what it takes up ----------------------------------------------------------------------- */
 
 #define FLOWS 3u
@@ -329,6 +356,7 @@ static void run_sigusr1_prints_counters_and_stats_rates(void **state)
     fd = plane_connect(PLANE4, 7);
     for (unsigned n = 0; n < 10; n++)
         assert_true(plane_echo(fd, n));
+    cli_sleep_ms(100); /* an answer is counted after it has been sent */
     assert_int_equal(kill(run.pid, SIGUSR1), 0);
     cli_sleep_ms(1500);
     assert_true(plane_echo(fd, 10));
@@ -346,6 +374,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_teardown(run_echo_answers_over_both_families, plane_teardown),
         cmocka_unit_test_teardown(run_echo_to_its_own_port_is_not_answered, plane_teardown),
         cmocka_unit_test_teardown(run_vlan_answers_in_its_vlan, plane_teardown),
+        cmocka_unit_test_teardown(run_tap_answers, plane_teardown),
         cmocka_unit_test_teardown(run_reload_loses_and_reorders_nothing, plane_teardown),
         cmocka_unit_test_teardown(run_reload_of_anything_else_is_refused_and_it_goes_on,
                                   plane_teardown),
