@@ -24,7 +24,8 @@ static void help(FILE *out)
           "exit codes: 0 done, 1 failed, 2 bad usage, 128 + N stopped by signal N (130: Ctrl-C)\n\n"
           "examples:\n"
           "  softirq lab udp-flood                    flood one CPU under every policy\n"
-          "  softirq lab udp-flood --policy ksoftirqd --rate 1k\n",
+          "  softirq lab udp-flood --policy ksoftirqd --rate 1k\n"
+          "  softirq run run/examples/udp-echo.yaml   answer UDP on an interface\n",
           out);
 }
 

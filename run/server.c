@@ -130,7 +130,10 @@ static int start_thread(struct sirq_run_plane *plane, struct sirq_run_server *se
     if (serving == NULL)
         return sirq_fail(err, ENOMEM, "out of memory");
     server->threads[server->nthreads++] = serving;
-    *serving = (struct serving){.server = server, .live = plane->live, .sock = sock, .cpu = cpu};
+    serving->server = server;
+    serving->live = plane->live;
+    serving->sock = sock;
+    serving->cpu = cpu;
     for (unsigned i = 0; i < SIRQ_RUN_BATCH; i++) {
         serving->query[i].buf = serving->in[i];
         serving->query[i].size = sizeof(serving->in[i]);

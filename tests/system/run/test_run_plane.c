@@ -10,12 +10,14 @@
 
 #include <cmocka.h>
 
-#include <errno.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -285,6 +287,40 @@ static void run_reload_of_anything_else_is_refused_and_it_goes_on(void **state)
     assert_non_null(strstr(run.text[0], "policy inline\n"));
 }
 
+static void drop_sys_nice(void)
+{
+    const struct rlimit none = {0, 0};
+
+    prctl(PR_CAPBSET_DROP, CAP_SYS_NICE, 0, 0, 0);
+    setrlimit(RLIMIT_RTPRIO, &none);
+}
+
+/* The policy had been set when the thread was refused its class. */
+static void run_reload_that_fails_half_way_leaves_all_as_it_was(void **state)
+{
+    struct cli_run run;
+    int fd;
+
+    (void)state;
+    NEEDS_PLANE();
+    cli_prepare = drop_sys_nice;
+    plane_write_echo("policy: inline", "");
+    plane_start(&run, "");
+    cli_prepare = NULL;
+    fd = plane_connect(PLANE4, 7);
+    assert_true(plane_echo(fd, 0));
+    plane_write_echo("policy: time2ms", ", threaded: {sched: {class: fifo, priority: 5}}");
+    assert_int_equal(kill(run.pid, SIGHUP), 0);
+    plane_says(&run, ":4: interfaces[0]: napi/sv0-0: SCHED_FIFO priority 5 not permitted", 1);
+    for (unsigned n = 0; n < 50; n++)
+        assert_true(plane_echo(fd, n));
+    close(fd);
+    plane_end(&run, SIGTERM);
+    assert_non_null(strstr(run.text[0], "policy inline\n"));
+    assert_null(strstr(run.text[1], "going back"));
+    sums_are_exact(&run);
+}
+
 /* ---- its end -------------------------------------------------------------------------------- */
 
 /* It is stopped while they come, so that all of them wait on the ring when it is told to end. */
@@ -377,6 +413,8 @@ int main(int argc, char **argv)
         cmocka_unit_test_teardown(run_tap_answers, plane_teardown),
         cmocka_unit_test_teardown(run_reload_loses_and_reorders_nothing, plane_teardown),
         cmocka_unit_test_teardown(run_reload_of_anything_else_is_refused_and_it_goes_on,
+                                  plane_teardown),
+        cmocka_unit_test_teardown(run_reload_that_fails_half_way_leaves_all_as_it_was,
                                   plane_teardown),
         cmocka_unit_test_teardown(run_sigterm_answers_what_was_sent_before, plane_teardown),
         cmocka_unit_test_teardown(run_sigterm_under_a_flood_ends_soon, plane_teardown),
