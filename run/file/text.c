@@ -49,12 +49,13 @@ bool sirq_run_address(const char *text, struct sirq_ip *addr, unsigned *prefix)
     return *prefix <= bits;
 }
 
-static int hex(char c)
+/* 16: no digit. */
+static unsigned hex(char c)
 {
     static const char digits[] = "0123456789abcdef";
     const char *at = c != '\0' ? strchr(digits, c | 0x20) : NULL;
 
-    return at != NULL ? (int)(at - digits) : -1;
+    return at != NULL ? (unsigned)(at - digits) : 16;
 }
 
 bool sirq_run_mac(const char *text, uint8_t mac[6])
@@ -63,10 +64,11 @@ bool sirq_run_mac(const char *text, uint8_t mac[6])
         return false;
     for (unsigned i = 0; i < 6; i++) {
         const char *at = text + (size_t)3 * i;
+        unsigned high = hex(at[0]), low = hex(at[1]);
 
-        if (hex(at[0]) < 0 || hex(at[1]) < 0 || at[2] != (i < 5 ? ':' : '\0'))
+        if (high > 15 || low > 15 || at[2] != (i < 5 ? ':' : '\0'))
             return false;
-        mac[i] = (uint8_t)(hex(at[0]) << 4 | hex(at[1]));
+        mac[i] = (uint8_t)(high << 4 | low);
     }
     return true;
 }
