@@ -36,6 +36,7 @@ struct sirq_netdev_config {
     unsigned queue;      /* which one.  sim: of the NIC's rings, xdp: of the interface's receive
                             queues; tap: any, each device opened has one; the others: 0 */
     struct sirq_sim_nic *device; /* sim: the NIC, see sirq/sim.h, which has the ring's size */
+    unsigned port;               /* sim: which one of the NIC's; 0 before the others */
     const char *file;            /* pcap: the capture to replay, pcap or pcapng of Ethernet */
     uint64_t replay_pps;         /* pcap: frames/s; 0: as recorded; SIRQ_REPLAY_POLLED: as polled */
     unsigned flows; /* pcap: send each frame so many times in turn, with other source ports (then

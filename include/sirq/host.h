@@ -61,6 +61,7 @@ struct sirq_irq {
     X(RX_DROP, "rx_drop", "a frame dropped for any other reason")                    \
     X(RX_STEERED, "rx_steered", "a frame, from the ring onto another CPU's backlog") \
     X(RX_ACK, "rx_ack", "a frame that acknowledges what a task has sent")            \
+    X(FORWARD, "forward", "a frame, from the ring to the queue of another device")   \
     X(TX, "tx", "sending a frame")                                                   \
     X(RECV_CALL, "recv_call", "a receive call, without its packets")                 \
     X(RECV_PACKET, "recv_packet", "taking one packet off a socket")                  \

@@ -226,6 +226,7 @@ void sirq_sim_irq_raise(struct sirq_sim *sim, struct sirq_irq *irq, uint64_t del
 struct sirq_sim_nic_config {
     unsigned rings;           /* 1..SIRQ_SIM_RINGS; 0: 1 */
     unsigned ring_size;       /* frames of each, power of two; 0: 1024 */
+    unsigned tx_ring_size;    /* frames that leave, on one ring; a power of two; 0: ring_size */
     uint64_t irq_interval_ns; /* moderation: least time between two interrupts; 0: none */
     unsigned line_mbit;       /* line rate, Mbit/s, at most 1000000; 0: frames take no time */
     uint64_t line_queue_ns;   /* at most a second; 0: 1 ms */
@@ -338,6 +339,84 @@ struct sirq_sim_tcp_stats {
     uint64_t srtt_ns;        /* 0: nothing measured yet */
 };
 void sirq_sim_tcp_stats(struct sirq_sim_tcp *tcp, struct sirq_sim_tcp_stats *out);
+
+/* ---- what crosses the machine ---------------------------------------------------------- */
+
+/*
+ * A NIC may have ports, as those of a switch behind it: each is opened as a sirq_netdev of its own
+ * (sirq_netdev_config.port), they share rings, interrupts and lines, and the first one's poll
+ * takes the frames of all.  The first is opened before the others and closed after them.
+ *
+ * A host is at the far end of a port: it answers ARP requests for its address.  Flows and pings
+ * between two hosts cross the machine as frames, and are known again, whatever addresses and
+ * ports a router made of theirs, by what stands in their payload.
+ */
+#define SIRQ_SIM_PORTS 8u
+
+struct sirq_sim_host;
+struct sirq_sim_host_config {
+    unsigned port;
+    uint32_t addr;  /* network order */
+    uint8_t mac[6]; /* its own, and that of the machine's device on this port */
+    uint8_t router_mac[6];
+};
+/* Owned by the world.  0, -EINVAL or -ENOMEM with err filled. */
+int sirq_sim_host_create(struct sirq_sim_nic *nic, const struct sirq_sim_host_config *config,
+                         struct sirq_sim_host **out, struct sirq_error *err);
+
+/*
+ * TCP as above, with both ends elsewhere: segments go `from` a host `to` another, and for two of
+ * them an acknowledgement comes back; both are frames that the machine forwards (UDP ones), and
+ * both may be lost in it.  `pulls`: the receiver speaks first, and data goes where that came from
+ * (the sender has no other way to know it when a router hides the receiver's address).
+ * goodput_bytes are those acknowledged; `underway` may have been lost since the last that arrived.
+ */
+struct sirq_sim_across_config {
+    struct sirq_sim_host *from, *to;
+    uint16_t sport, dport;
+    bool pulls;
+    uint32_t mss;                   /* as in sirq_sim_tcp_config; so are: */
+    uint32_t window;                /* 0: 1024 */
+    uint64_t rtt_ns, rtt_jitter_ns; /* half of it behind each crossing */
+    uint64_t rate, bytes, start_ns, stop_ns;
+};
+int sirq_sim_tcp_across(struct sirq_sim *sim, const struct sirq_sim_across_config *config,
+                        struct sirq_sim_tcp **out, struct sirq_error *err);
+
+/* Requests, and how long until the answer is there. */
+struct sirq_sim_ping;
+struct sirq_sim_ping_config {
+    struct sirq_sim_host *from, *to;
+    uint16_t sport, dport;
+    bool icmp;                  /* echo request and reply; sport is their identifier.  Else UDP */
+    uint32_t size;              /* frame without FCS, 60..1514; 0: 98 */
+    uint64_t rtt_ns;            /* half of it behind each crossing */
+    uint64_t interval_ns;       /* between two requests; 0: the next one follows the answer ... */
+    uint64_t timeout_ns;        /* ... or comes after so long without one; 0: one second */
+    uint64_t start_ns, stop_ns; /* stop 0: never */
+    void (*answered)(void *arg, uint64_t rtt_ns); /* no time may pass; may be null */
+    void *arg;
+};
+int sirq_sim_ping_create(struct sirq_sim *sim, const struct sirq_sim_ping_config *config,
+                         struct sirq_sim_ping **out, struct sirq_error *err);
+
+struct sirq_sim_ping_stats {
+    uint64_t asked, reached, answers, answered; /* each at most the one before */
+};
+void sirq_sim_ping_stats(struct sirq_sim_ping *ping, struct sirq_sim_ping_stats *out);
+
+/*
+ * Frames of hosts that crossed: the sums are exact, at any time at which none is inside the stack:
+ * what a NIC has sent = arrived + strange, over all NICs.  disordered: they came out behind a
+ * later one of their flow.
+ */
+struct sirq_sim_crossing_stats {
+    uint64_t sent;    /* by hosts' flows and pings */
+    uint64_t arrived; /* of them, at the host where they were to */
+    uint64_t strange; /* anything else that the NICs sent: ARP, errors, the stack's own */
+    uint64_t disordered;
+};
+void sirq_sim_crossing_stats(struct sirq_sim *sim, struct sirq_sim_crossing_stats *out);
 
 /* ---- storage ------------------------------------------------------------------------ */
 

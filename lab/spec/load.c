@@ -53,6 +53,7 @@ static void complete_costs(struct sirq_spec_costs *costs)
         .RX_ACK = 300,
         .TX = 400,
         .RX_STEERED = 100,
+        .FORWARD = 600,
         .RECV_CALL = 400,
         .RECV_PACKET = 200,
         .BLK_DONE = 500,

@@ -170,7 +170,7 @@ enum sirq_drop sirq_backlog_put(struct sirq_cpu *cpu, unsigned to, const struct 
 static void process(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, const uint32_t *idx, uint32_t n)
 {
     struct sirq_pool *pool = &nc->net->pool;
-    uint64_t full = 0, delivered = 0;
+    uint64_t full = 0, delivered = 0, forwarded = 0;
 
     for (uint32_t i = 0; i < n; i++) {
         enum sirq_drop verdict;
@@ -180,10 +180,12 @@ static void process(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, const uint32_
         verdict = sirq_net_rx_steered(cpu, nc, idx[i]);
         delivered += verdict == SIRQ_DELIVERED;
         full += verdict == SIRQ_DROP_SOCKET_FULL;
+        forwarded += verdict == SIRQ_FORWARDED;
     }
     sirq_charge(cpu, SIRQ_COST_RX_QUEUED, delivered);
     sirq_charge(cpu, SIRQ_COST_RX_FULL, full);
-    sirq_charge(cpu, SIRQ_COST_RX_DROP, n - delivered - full);
+    sirq_charge(cpu, SIRQ_COST_FORWARD, forwarded);
+    sirq_charge(cpu, SIRQ_COST_RX_DROP, n - delivered - full - forwarded);
 }
 
 static int backlog_poll(struct sirq_cpu *cpu, struct sirq_napi *napi, int budget)

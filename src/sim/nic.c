@@ -4,7 +4,7 @@
  * leave a ring at the time up to which it has been advanced.
  */
 #define SIRQ_SIM_PRIVATE
-#include "nic.h"
+#include "far.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -41,8 +41,15 @@ static bool arrive(struct sirq_nic_ring *ring, struct sirq_source *source, uint6
         ring->dropped++;
         return false;
     }
-    ring->slots[ring->prod++ & (size - 1)] = (struct sirq_slot){.time = time, .source = source};
+    ring->slots[ring->prod++ & (size - 1)] =
+        (struct sirq_slot){.time = time, .source = source, .number = source->number};
     return true;
+}
+
+static inline void frame_sent(struct sirq_source *source, bool lost)
+{
+    source->frames++;
+    source->sent(source, lost);
 }
 
 static inline void source_sent(struct sirq_source *source, bool lost)
@@ -50,7 +57,7 @@ static inline void source_sent(struct sirq_source *source, bool lost)
     if (source->sent == NULL)
         sirq_stream_sent(SIRQ_CONTAINER(source, struct sirq_stream, source));
     else
-        source->sent(source, lost);
+        frame_sent(source, lost);
     sirq_source_heap_fix(&source->ring->sources, source);
 }
 
@@ -65,7 +72,7 @@ static void lose_all(struct sirq_nic_ring *ring, uint64_t now)
         if (source->sent == NULL)
             n = sirq_stream_skip(SIRQ_CONTAINER(source, struct sirq_stream, source), now);
         else
-            source->sent(source, true);
+            frame_sent(source, true);
         ring->arrived += n;
         ring->dropped += n;
         sirq_source_heap_fix(&ring->sources, source);
@@ -124,10 +131,37 @@ uint32_t sirq_ring_look(struct sirq_nic_ring *ring)
     return (uint32_t)(ring->prod - ring->cons);
 }
 
-void sirq_ring_consume(struct sirq_nic_ring *ring, uint32_t n)
+void sirq_slots_take(struct sirq_nic_ring *ring, struct sirq_slot *slots, uint32_t n)
 {
     assert(n <= ring->prod - ring->cons && ring->nic->looked_ns == ring->nic->sim->now);
+    for (uint32_t i = 0; i < n; i++)
+        slots[i] = *sirq_ring_slot(ring, i);
     ring->cons += n;
+}
+
+/* ---- sending ------------------------------------------------------------------------ */
+
+uint32_t sirq_nic_tx_clean(struct sirq_sim_nic *nic)
+{
+    while (nic->tx_cons != nic->tx_prod &&
+           nic->gone_ns[nic->tx_cons & (nic->tx_size - 1)] <= nic->sim->now)
+        nic->tx_cons++;
+    return (uint32_t)(nic->tx_prod - nic->tx_cons);
+}
+
+int sirq_nic_tx(struct sirq_sim_nic *nic, unsigned port, const uint8_t *frame, uint32_t len)
+{
+    uint64_t ser_ps = sirq_line_ser_ps(&nic->tx, len), time;
+    uint64_t want = nic->sim->now + ser_ps / 1000;
+
+    if (sirq_nic_tx_clean(nic) == nic->tx_size)
+        return -ENOBUFS;
+    sirq_nic_advance(nic); /* what comes of it may be a frame that arrives */
+    sirq_line_when(&nic->tx, want, ser_ps, &time); /* the ring is the queue */
+    sirq_line_pass(&nic->tx, want, ser_ps);
+    nic->gone_ns[nic->tx_prod++ & (nic->tx_size - 1)] = time;
+    sirq_far_arrives(nic, port, frame, len, time);
+    return 0;
 }
 
 void sirq_ring_unsettled(struct sirq_source *source)
@@ -286,6 +320,7 @@ static void nic_free(struct sirq_sim_nic *nic)
         free(nic->ring[i].slots);
         free(nic->ring[i].sources.heap);
     }
+    free(nic->gone_ns);
     free(nic);
 }
 
@@ -300,7 +335,8 @@ static int ring_init(struct sirq_nic_ring *ring, struct sirq_sim_nic *nic, unsig
     return ring->slots != NULL ? sirq_evq_reserve(&nic->sim->evq, 1) : -ENOMEM;
 }
 
-struct sirq_sim_nic *sirq_nic_new(struct sirq_sim *sim, unsigned nrings, uint32_t ring_size)
+struct sirq_sim_nic *sirq_nic_new(struct sirq_sim *sim, unsigned nrings, uint32_t ring_size,
+                                  uint32_t tx_size)
 {
     struct sirq_sim_nic *nic = calloc(1, sizeof(*nic) + nrings * sizeof(nic->ring[0]));
 
@@ -309,6 +345,12 @@ struct sirq_sim_nic *sirq_nic_new(struct sirq_sim *sim, unsigned nrings, uint32_
     nic->sim = sim;
     nic->size = ring_size;
     nic->nrings = nrings;
+    nic->tx_size = tx_size;
+    nic->gone_ns = calloc(tx_size, sizeof(*nic->gone_ns));
+    if (nic->gone_ns == NULL) {
+        nic_free(nic);
+        return NULL;
+    }
     for (unsigned i = 0; i < nrings; i++) {
         if (ring_init(&nic->ring[i], nic, i) != 0) {
             nic_free(nic);
@@ -328,11 +370,12 @@ void sirq_nics_free(struct sirq_sim *sim)
         sim->nics = nic->next;
         nic_free(nic);
     }
+    free(sim->crossing);
 }
 
 size_t sirq_nic_memory(const struct sirq_sim_nic *nic)
 {
-    size_t bytes = sizeof(*nic);
+    size_t bytes = sizeof(*nic) + nic->tx_size * sizeof(*nic->gone_ns);
 
     for (unsigned i = 0; i < nic->nrings; i++)
         bytes += sizeof(nic->ring[i]) + nic->size * sizeof(struct sirq_slot) +

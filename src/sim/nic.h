@@ -18,17 +18,19 @@
 
 #define SIM_SOURCES 64u    /* most streams of a NIC */
 #define SIM_RSS_TABLE 128u /* entries that a hash is spread over, as usual on real ones */
+#define SIM_PORTS 8u       /* of a switch behind a NIC, as a VLAN tag would tell them apart */
 
 struct sirq_slot {
     uint64_t time;
     struct sirq_source *source;
+    uint32_t number; /* source->number then */
 };
 
 struct sirq_nic_ring {
     struct sirq_sim_nic *nic;
     unsigned index;
-    bool open;              /* by a driver */
-    struct sirq_vcpu *vcpu; /* interrupted; null: not attached */
+    struct sirq_netdev *port[SIM_PORTS]; /* open ones; the first has the interrupt and the poll */
+    struct sirq_vcpu *vcpu;              /* interrupted; null: not attached */
     struct sirq_irq *irq;
     struct sirq_vline line;
     struct sirq_event event; /* the next interrupt */
@@ -41,6 +43,7 @@ struct sirq_nic_ring {
     struct sirq_source_heap sources;
     struct sirq_source *unsettled;
     uint64_t arrived, dropped;
+    uint64_t tx_packets[SIM_PORTS];
 };
 
 struct sirq_sim_nic {
@@ -53,11 +56,18 @@ struct sirq_sim_nic {
     uint32_t nsources;
     struct sirq_source *sources;
     struct sirq_line rx, tx;
+    /* The transmit ring: when each frame on it has gone. */
+    uint64_t *gone_ns;
+    uint32_t tx_size;
+    uint64_t tx_prod, tx_cons;
+    uint64_t tx_arrived, tx_strange; /* what came of them at the far end, see far.h */
+    struct sirq_sim_host *hosts;
     struct sirq_nic_ring ring[];
 };
 
 /* Lines and moderation are filled in by the caller. */
-struct sirq_sim_nic *sirq_nic_new(struct sirq_sim *sim, unsigned nrings, uint32_t ring_size);
+struct sirq_sim_nic *sirq_nic_new(struct sirq_sim *sim, unsigned nrings, uint32_t ring_size,
+                                  uint32_t tx_size);
 void sirq_nics_free(struct sirq_sim *sim);
 size_t sirq_nic_memory(const struct sirq_sim_nic *nic);
 
@@ -81,17 +91,22 @@ void sirq_nic_advance(struct sirq_sim_nic *nic);
 /* The same, and how many frames are on this one. */
 uint32_t sirq_ring_look(struct sirq_nic_ring *ring);
 
-/* The i-th frame on the ring, oldest first; then off with n of them, at the time of the look. */
-static inline struct sirq_source *sirq_ring_frame(const struct sirq_nic_ring *ring, uint32_t i,
-                                                  uint64_t *time)
+/* The i-th frame on the ring, oldest first. */
+static inline const struct sirq_slot *sirq_ring_slot(const struct sirq_nic_ring *ring, uint32_t i)
 {
-    const struct sirq_slot *slot = &ring->slots[(ring->cons + i) & (ring->nic->size - 1)];
-
-    *time = slot->time;
-    return slot->source;
+    return &ring->slots[(ring->cons + i) & (ring->nic->size - 1)];
 }
 
-void sirq_ring_consume(struct sirq_nic_ring *ring, uint32_t n);
+/* The oldest n frames, off the ring at the time of the look. */
+void sirq_slots_take(struct sirq_nic_ring *ring, struct sirq_slot *slots, uint32_t n);
+
+/*
+ * A frame for the line: on the transmit ring until it has passed, then at the far end (far.h).
+ * 0, or -ENOBUFS: the ring is full.  Softirq, or a task.
+ */
+int sirq_nic_tx(struct sirq_sim_nic *nic, unsigned port, const uint8_t *frame, uint32_t len);
+/* Frames that have gone give their places back; how many are on the ring still. */
+uint32_t sirq_nic_tx_clean(struct sirq_sim_nic *nic);
 
 /* From `taken`: the source wants to be settled; and do it.  Softirq. */
 void sirq_ring_unsettled(struct sirq_source *source);

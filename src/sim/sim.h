@@ -195,6 +195,9 @@ struct sirq_sim {
     struct sirq_stacks stacks;
     struct sirq_rng rng;
     struct sirq_sim_nic *nics;
+    struct sirq_source **crossing; /* far.h */
+    uint32_t ncrossing;
+    uint64_t disordered; /* frames that came out behind a later one of their flow */
     struct sirq_sim_disk *disks;
     struct sirq_sim_line *lines;
     struct sim_napi_thread *napi_threads;           /* of the host */

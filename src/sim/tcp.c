@@ -5,20 +5,14 @@
 
 #include <stdlib.h>
 
-#define HEADERS 42u                  /* Ethernet, IPv4, UDP */
 #define DELACK_NS UINT64_C(40000000) /* a note that waits for a second segment */
 #define LOOK_NS UINT64_C(10000)      /* least time between two looks at the receiver's queue */
 #define LOOKS 32u                    /* in a round-trip time */
 #define FIRST_WINDOW 10u
 
-static struct sirq_sim_tcp *tcp_of(struct sirq_source *source)
-{
-    return SIRQ_CONTAINER(source, struct sirq_sim_tcp, source);
-}
-
 /* ---- fates ---------------------------------------------------------------------------- */
 
-static uint64_t number(struct sirq_sim_tcp *tcp, uint64_t time)
+uint64_t sirq_tcp_number(struct sirq_sim_tcp *tcp, uint64_t time)
 {
     uint64_t seq = tcp->sent++;
 
@@ -33,7 +27,7 @@ static uint64_t number(struct sirq_sim_tcp *tcp, uint64_t time)
     return seq;
 }
 
-static void lose(struct sirq_sim_tcp *tcp, uint64_t seq)
+void sirq_tcp_lose(struct sirq_sim_tcp *tcp, uint64_t seq)
 {
     tcp->lost++;
     tcp->gone++;
@@ -41,7 +35,7 @@ static void lose(struct sirq_sim_tcp *tcp, uint64_t seq)
 }
 
 /* Losses whose turn it is. */
-static void pass_losses(struct sirq_sim_tcp *tcp)
+void sirq_tcp_pass_losses(struct sirq_sim_tcp *tcp)
 {
     while (tcp->nlost > 0 && tcp->lost_seq[tcp->lost_at & tcp->mask] == tcp->fate) {
         tcp->lost_at++;
@@ -49,11 +43,6 @@ static void pass_losses(struct sirq_sim_tcp *tcp)
         tcp->fate++;
         tcp->untold++;
     }
-}
-
-static struct sirq_tcp_note *note_at(struct sirq_sim_tcp *tcp, uint64_t i)
-{
-    return &tcp->notes[i & tcp->note_mask];
 }
 
 /* What leaves the receiver now: when the sender has it.  Nothing overtakes. */
@@ -79,17 +68,16 @@ static uint64_t look_at_room(struct sirq_sim_tcp *tcp)
 /* The last note, when it is still at the receiver and may tell of one more. */
 static struct sirq_tcp_note *note_open(struct sirq_sim_tcp *tcp, uint64_t now)
 {
-    struct sirq_tcp_note *last = note_at(tcp, tcp->note_tail - 1);
+    struct sirq_tcp_note *last = sirq_tcp_note_at(tcp, tcp->note_tail - 1);
 
-    if (tcp->untold > 0 || tcp->note_tail == (tcp->send ? tcp->note_out : tcp->note_head))
+    if (tcp->untold > 0 || tcp->note_tail == (tcp->framed ? tcp->note_out : tcp->note_head))
         return NULL;
-    if (!tcp->send)
+    if (!tcp->framed)
         return last->made_ns == now && last->acked > 0 ? last : NULL;
     return last->delayed && now < last->time ? last : NULL;
 }
 
-/* Segment `seq` has arrived at `time`, and every fate before it is decided. */
-static void arrived(struct sirq_sim_tcp *tcp, uint64_t seq, uint64_t time)
+void sirq_tcp_arrived(struct sirq_sim_tcp *tcp, uint64_t seq, uint64_t time)
 {
     uint64_t back = way_back(tcp, time);
     struct sirq_tcp_note *note = note_open(tcp, tcp->sim->now);
@@ -98,17 +86,17 @@ static void arrived(struct sirq_sim_tcp *tcp, uint64_t seq, uint64_t time)
     tcp->gone++;
     tcp->fate++;
     if (note == NULL) {
-        if (tcp->note_tail != tcp->note_out && note_at(tcp, tcp->note_tail - 1)->delayed) {
-            note_at(tcp, tcp->note_tail - 1)->time = back; /* a gap is told at once */
-            note_at(tcp, tcp->note_tail - 1)->delayed = false;
+        if (tcp->note_tail != tcp->note_out && sirq_tcp_note_at(tcp, tcp->note_tail - 1)->delayed) {
+            sirq_tcp_note_at(tcp, tcp->note_tail - 1)->time = back; /* a gap is told at once */
+            sirq_tcp_note_at(tcp, tcp->note_tail - 1)->delayed = false;
         }
         assert(tcp->note_tail - tcp->note_head <= tcp->note_mask);
-        note = note_at(tcp, tcp->note_tail++);
+        note = sirq_tcp_note_at(tcp, tcp->note_tail++);
         *note = (struct sirq_tcp_note){.lost = tcp->untold, .made_ns = tcp->sim->now};
-        note->delayed = tcp->send && tcp->untold == 0;
+        note->delayed = tcp->framed && tcp->untold == 0;
         note->time = note->delayed ? back + DELACK_NS : back;
         tcp->untold = 0;
-    } else if (tcp->send) {
+    } else if (tcp->framed) {
         note->time = back;
         note->delayed = false;
     }
@@ -124,7 +112,7 @@ static void arrived(struct sirq_sim_tcp *tcp, uint64_t seq, uint64_t time)
  * Armed from when something is to be sent, and not by the sending itself, which happens when
  * somebody looks.
  */
-static void timer_arm(struct sirq_sim_tcp *tcp)
+void sirq_tcp_timer_arm(struct sirq_sim_tcp *tcp)
 {
     uint64_t time = tcp->progress_ns;
 
@@ -142,14 +130,12 @@ static void timer_arm(struct sirq_sim_tcp *tcp)
 /* Nothing of it is on its way any more: nobody will tell of the last losses. */
 static void forget_losses(struct sirq_sim_tcp *tcp)
 {
-    pass_losses(tcp);
+    sirq_tcp_pass_losses(tcp);
     if (tcp->fate != tcp->sent || tcp->note_head != tcp->note_tail)
         return;
     tcp->untold = 0;
     tcp->seen = tcp->sent;
 }
-
-static void update(struct sirq_sim_tcp *tcp);
 
 static void timer_event(struct sirq_event *event, uint64_t now)
 {
@@ -163,9 +149,9 @@ static void timer_event(struct sirq_event *event, uint64_t now)
             tcp->sim->core.host->wake(&tcp->sim->cpus[0], &tcp->wq);
     }
     if (!tcp->send)
-        update(tcp);
+        sirq_tcp_update(tcp);
     else
-        timer_arm(tcp);
+        sirq_tcp_timer_arm(tcp);
 }
 
 /* ---- receiving: the peer sends --------------------------------------------------------- */
@@ -225,26 +211,28 @@ static uint64_t next_time(struct sirq_sim_tcp *tcp)
 
 static void segment_sent(struct sirq_source *source, bool is_lost)
 {
-    struct sirq_sim_tcp *tcp = tcp_of(source);
+    struct sirq_sim_tcp *tcp = sirq_tcp_of(source);
     uint64_t time = source->next, seq;
 
     if (sirq_tcp_inflight(tcp) + tcp->holes == 0)
         tcp->progress_ns = time;
-    seq = number(tcp, time);
-    if (is_lost)
-        lose(tcp, seq);
+    seq = sirq_tcp_number(tcp, time);
+    if (is_lost && !tcp->across) /* there it shows at the far end */
+        sirq_tcp_lose(tcp, seq);
+    source->number = (uint32_t)tcp->sent;
     pace(tcp, time);
     source->next = next_time(tcp);
 }
 
 /* Whatever has been told is heard, also after the flow's stop. */
-static void note_arm(struct sirq_sim_tcp *tcp)
+void sirq_tcp_note_arm(struct sirq_sim_tcp *tcp)
 {
     uint64_t time;
 
-    if (tcp->note_head == tcp->note_tail || sirq_event_queued(&tcp->note_event))
+    if (tcp->note_head == (tcp->across ? tcp->note_in : tcp->note_tail) ||
+        sirq_event_queued(&tcp->note_event))
         return;
-    time = note_at(tcp, tcp->note_head)->time;
+    time = sirq_tcp_note_at(tcp, tcp->note_head)->time;
     assert(time >= tcp->sim->now); /* it was armed as long as there was one */
     sirq_evq_add(&tcp->sim->evq, &tcp->note_event, time);
 }
@@ -278,18 +266,18 @@ static void look_event(struct sirq_event *event, uint64_t now)
     if (edge >= tcp->told + step(tcp) && tcp->updates < tcp->mask) {
         tcp->told = edge;
         tcp->updates++;
-        *note_at(tcp, tcp->note_tail++) =
+        *sirq_tcp_note_at(tcp, tcp->note_tail++) =
             (struct sirq_tcp_note){.time = way_back(tcp, now), .made_ns = now, .edge = edge};
-        note_arm(tcp);
+        sirq_tcp_note_arm(tcp);
     }
     look_arm(tcp);
 }
 
 static void segment_taken(struct sirq_source *source, bool is_delivered)
 {
-    struct sirq_sim_tcp *tcp = tcp_of(source);
+    struct sirq_sim_tcp *tcp = sirq_tcp_of(source);
 
-    pass_losses(tcp);
+    sirq_tcp_pass_losses(tcp);
     if (!is_delivered) {
         tcp->lost++;
         tcp->gone++;
@@ -297,13 +285,13 @@ static void segment_taken(struct sirq_source *source, bool is_delivered)
         tcp->untold++;
         return;
     }
-    arrived(tcp, tcp->fate, tcp->sim->now);
-    note_arm(tcp);
+    sirq_tcp_arrived(tcp, tcp->fate, tcp->sim->now);
+    sirq_tcp_note_arm(tcp);
     look_arm(tcp);
 }
 
 /* The window may have opened, or closed for a segment that does not wait for the line yet. */
-static void update(struct sirq_sim_tcp *tcp)
+void sirq_tcp_update(struct sirq_sim_tcp *tcp)
 {
     uint64_t now = tcp->sim->now, next;
 
@@ -311,8 +299,8 @@ static void update(struct sirq_sim_tcp *tcp)
     next = next_time(tcp);
     if (tcp->source.next > now && tcp->source.next != next)
         sirq_nic_source_at(&tcp->source, next > now ? next : now);
-    timer_arm(tcp);
-    note_arm(tcp);
+    sirq_tcp_timer_arm(tcp);
+    sirq_tcp_note_arm(tcp);
     look_arm(tcp);
 }
 
@@ -321,126 +309,20 @@ static void note_event(struct sirq_event *event, uint64_t now)
     struct sirq_sim_tcp *tcp = SIRQ_CONTAINER(event, struct sirq_sim_tcp, note_event);
 
     sirq_nic_advance(tcp->source.ring->nic);
-    while (tcp->note_head != tcp->note_tail && note_at(tcp, tcp->note_head)->time <= now) {
+    while (tcp->note_head != (tcp->across ? tcp->note_in : tcp->note_tail) &&
+           sirq_tcp_note_at(tcp, tcp->note_head)->time <= now) {
         tcp->acks++;
-        tcp->updates -= note_at(tcp, tcp->note_head)->acked == 0;
-        sirq_tcp_note(tcp, note_at(tcp, tcp->note_head++), now);
+        tcp->updates -= sirq_tcp_note_at(tcp, tcp->note_head)->acked == 0;
+        sirq_tcp_note(tcp, sirq_tcp_note_at(tcp, tcp->note_head++), now);
     }
-    update(tcp);
-}
-
-/* ---- sending: a task does -------------------------------------------------------------- */
-
-/* The first note that has not left: when its frame wants the line. */
-static void ack_source(struct sirq_sim_tcp *tcp)
-{
-    uint64_t now = tcp->sim->now, next = UINT64_MAX;
-
-    if (tcp->note_out != tcp->note_tail)
-        next = note_at(tcp, tcp->note_out)->time;
-    if (tcp->source.next > now && tcp->source.next != next)
-        sirq_nic_source_at(&tcp->source, next > now ? next : now);
-}
-
-static void ack_sent(struct sirq_source *source, bool is_lost)
-{
-    struct sirq_sim_tcp *tcp = tcp_of(source);
-    uint64_t time = source->next;
-
-    note_at(tcp, tcp->note_out++)->dropped = is_lost;
-    source->next = UINT64_MAX;
-    if (tcp->note_out != tcp->note_tail) {
-        source->next = note_at(tcp, tcp->note_out)->time;
-        if (source->next < time)
-            source->next = time;
-    }
-}
-
-static bool task_may_go_on(const struct sirq_sim_tcp *tcp)
-{
-    return sirq_tcp_may_send(tcp) > 0 ||
-           (!tcp->wants && sirq_tcp_inflight(tcp) + tcp->holes + tcp->owed == 0);
-}
-
-static void ack_taken(struct sirq_source *source, bool is_delivered)
-{
-    struct sirq_sim_tcp *tcp = tcp_of(source);
-    bool more = true;
-
-    (void)is_delivered;
-    tcp->acks++;
-    while (more) { /* those whose frame was lost, and this one */
-        more = note_at(tcp, tcp->note_head)->dropped;
-        sirq_tcp_note(tcp, note_at(tcp, tcp->note_head++), tcp->sim->now);
-    }
-    if (tcp->waiting && task_may_go_on(tcp))
-        sirq_ring_unsettled(source);
-}
-
-static void ack_settle(struct sirq_source *source, struct sirq_cpu *cpu)
-{
-    sirq_wake(cpu, &tcp_of(source)->wq);
-}
-
-static void transmit(struct sirq_sim_task *task, struct sirq_sim_tcp *tcp)
-{
-    struct sirq_sim_nic *nic = tcp->source.ring->nic;
-    uint64_t ser_ps = sirq_line_ser_ps(&nic->tx, tcp->mss + HEADERS), time, seq;
-
-    sirq_charge(task->vcpu->cpu, SIRQ_COST_TX, 1);
-    sirq_nic_advance(nic);
-    if (sirq_tcp_inflight(tcp) + tcp->holes == 0)
-        tcp->progress_ns = tcp->sim->now;
-    seq = number(tcp, tcp->sim->now);
-    if (sirq_line_when(&nic->tx, tcp->sim->now, ser_ps, &time)) {
-        sirq_line_pass(&nic->tx, tcp->sim->now, ser_ps);
-        pass_losses(tcp);
-        arrived(tcp, seq, time);
-        ack_source(tcp);
-    } else {
-        nic->tx.dropped++;
-        lose(tcp, seq);
-    }
-    timer_arm(tcp);
-    sirq_bh_cycle(task->vcpu->cpu); /* the end of the transmit path's own section */
-}
-
-static void send_or_wait(struct sirq_sim_task *task, struct sirq_sim_tcp *tcp)
-{
-    if (sirq_tcp_may_send(tcp) > 0) {
-        transmit(task, tcp);
-        return;
-    }
-    tcp->waiting = true;
-    task->sim->core.host->wait(task->vcpu->cpu, &tcp->wq, tcp->wq.seq, -1);
-    tcp->waiting = false;
-}
-
-void sirq_tcp_send(struct sirq_sim_task *task, struct sirq_sim_tcp *tcp, uint64_t segments)
-{
-    uint64_t until = tcp->data + segments;
-
-    assert(tcp->send && !tcp->sending);
-    tcp->sending = tcp->wants = true;
-    while (tcp->data < until)
-        send_or_wait(task, tcp);
-    tcp->sending = tcp->wants = false;
-}
-
-void sirq_tcp_flush(struct sirq_sim_task *task, struct sirq_sim_tcp *tcp)
-{
-    assert(tcp->send && !tcp->sending);
-    tcp->sending = true;
-    while (sirq_tcp_inflight(tcp) + tcp->holes + tcp->owed > 0)
-        send_or_wait(task, tcp);
-    tcp->sending = false;
+    sirq_tcp_update(tcp);
 }
 
 /* ---- life ----------------------------------------------------------------------------- */
 
 static void tcp_fini(struct sirq_source *source)
 {
-    struct sirq_sim_tcp *tcp = tcp_of(source);
+    struct sirq_sim_tcp *tcp = sirq_tcp_of(source);
 
     free(tcp->sent_ns);
     free(tcp->lost_seq);
@@ -482,11 +364,11 @@ struct sirq_sim_tcp *sirq_tcp_new(struct sirq_sim *sim, uint32_t window, bool se
     tcp->source.next = UINT64_MAX;
     tcp->source.bytes = sizeof(*tcp) + size * (2 * sizeof(uint64_t) + 2 * sizeof(*tcp->notes) +
                                                sizeof(*tcp->opening));
-    tcp->source.control = send;
-    tcp->source.sent = send ? ack_sent : segment_sent;
-    tcp->source.taken = send ? ack_taken : segment_taken;
-    tcp->source.settle = ack_settle;
+    tcp->source.sent = segment_sent;
+    tcp->source.taken = segment_taken;
     tcp->source.fini = tcp_fini;
+    if (send)
+        sirq_tcp_sends(tcp);
     return tcp;
 }
 
@@ -496,5 +378,5 @@ void sirq_tcp_start(struct sirq_sim_tcp *tcp, uint64_t start_ns)
         return;
     tcp->pace_ns = start_ns;
     tcp->edge = tcp->told = look_at_room(tcp);
-    update(tcp);
+    sirq_tcp_update(tcp);
 }

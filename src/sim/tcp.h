@@ -29,7 +29,7 @@
 #ifndef SIRQ_SIM_TCP_H
 #define SIRQ_SIM_TCP_H
 
-#include "nic.h"
+#include "far.h"
 
 #define SIM_TCP_WINDOW 65536u
 
@@ -52,7 +52,9 @@ struct sirq_tcp_opening {
 struct sirq_sim_tcp {
     struct sirq_source source;
     struct sirq_sim *sim;
-    bool send;
+    bool send, across;                /* the task sends; both ends are elsewhere (across.c) */
+    bool framed;                      /* notes are frames: either of these */
+    struct sirq_source *ack;          /* of these frames; sending, the flow's own source */
     uint32_t window, mask, note_mask; /* segments; of the tables, a power of two - 1 */
     uint32_t mss;
     uint64_t rtt_ns, jitter_ns;
@@ -71,7 +73,8 @@ struct sirq_sim_tcp {
     struct sirq_tcp_opening *opening; /* receiving: of the window, for what waits for the line */
     uint64_t open_head, open_tail;
     struct sirq_tcp_note *notes;
-    uint64_t note_head, note_out, note_tail; /* read; frame sent (sending); made */
+    uint64_t note_head, note_out, note_tail; /* read; frame sent (framed); made */
+    uint64_t note_in;                        /* across: on the last part of its way, or read */
     uint64_t note_last_ns;
     uint32_t untold;                       /* losses for the next note */
     uint64_t seen, fate, sent, gone, mark; /* gone: arrived or lost, whatever its turn */
@@ -90,15 +93,48 @@ struct sirq_sim_tcp {
     struct sirq_wq wq; /* sending: the task */
     bool waiting, wants, sending;
     uint64_t delivered, lost, retransmitted, acked, spurious, acks, timeouts, cuts;
+    /* Across: */
+    uint64_t half_ns; /* from the machine to the sender; rtt_ns: to the receiver */
+    bool pulls, open; /* the receiver speaks first; the sender has heard of it */
+    uint64_t start_ns;
 };
 
 /* Parameters, frame included, are filled in; then it is connected, then started. */
 struct sirq_sim_tcp *sirq_tcp_new(struct sirq_sim *sim, uint32_t window, bool send);
 void sirq_tcp_start(struct sirq_sim_tcp *tcp, uint64_t start_ns);
 
+/* Both ends are at the far end: `way` is that of the segments, `back` of the acknowledgements.
+ * Parameters are filled in.  0, -ENOSPC or -ENOMEM with nothing left behind; starts at start_ns. */
+int sirq_tcp_across(struct sirq_sim_tcp *tcp, const struct sirq_far_way *way,
+                    const struct sirq_far_way *back);
+
 /* The current task; see sirq/sim.h. */
 void sirq_tcp_send(struct sirq_sim_task *task, struct sirq_sim_tcp *tcp, uint64_t segments);
 void sirq_tcp_flush(struct sirq_sim_task *task, struct sirq_sim_tcp *tcp);
+
+/* Between the files of the flow. */
+static inline struct sirq_sim_tcp *sirq_tcp_of(struct sirq_source *source)
+{
+    return SIRQ_CONTAINER(source, struct sirq_sim_tcp, source);
+}
+
+static inline struct sirq_tcp_note *sirq_tcp_note_at(struct sirq_sim_tcp *tcp, uint64_t i)
+{
+    return &tcp->notes[i & tcp->note_mask];
+}
+
+uint64_t sirq_tcp_number(struct sirq_sim_tcp *tcp, uint64_t time);
+void sirq_tcp_lose(struct sirq_sim_tcp *tcp, uint64_t seq);
+void sirq_tcp_pass_losses(struct sirq_sim_tcp *tcp);
+/* Segment `seq` has arrived at `time`, and every fate before it is decided. */
+void sirq_tcp_arrived(struct sirq_sim_tcp *tcp, uint64_t seq, uint64_t time);
+void sirq_tcp_timer_arm(struct sirq_sim_tcp *tcp);
+void sirq_tcp_note_arm(struct sirq_sim_tcp *tcp);
+/* What may be sent has changed, when the peer sends. */
+void sirq_tcp_update(struct sirq_sim_tcp *tcp);
+void sirq_tcp_sends(struct sirq_sim_tcp *tcp);
+void sirq_tcp_ack_source(struct sirq_sim_tcp *tcp);
+void sirq_tcp_ack_sent(struct sirq_sim_tcp *tcp, bool is_lost);
 
 /* window.c: the sender's mind */
 uint64_t sirq_tcp_inflight(const struct sirq_sim_tcp *tcp);

@@ -47,6 +47,16 @@ struct sirq_source {
     void (*settle)(struct sirq_source *source, struct sirq_cpu *cpu);
     struct sirq_source *unsettled_next;
     bool unsettled;
+    /* Of frames that cross the machine (far.h), each with a number; null: they do not.  It has
+     * left by the port `out_port` and has passed the line at `time`, which may be later than now.
+     * `frame` is what the router made of it. */
+    void (*out)(struct sirq_source *source, const uint8_t *frame, uint32_t number, uint64_t time);
+    uint32_t number;   /* of the frame that wants the line at `next` */
+    uint32_t crossing; /* its place among those of the world */
+    uint64_t frames;   /* that wanted the line so far */
+    uint32_t out_next; /* above the last number that came out */
+    struct sirq_sim_nic *out_nic;
+    uint8_t port, out_port;
     void (*fini)(struct sirq_source *source); /* may be null */
     struct sirq_frame frame;
 };

@@ -16,6 +16,7 @@ const char engine_head[] =
     "costs_ns: {pass: 100, napi_poll: 200, rx_queued: 400, rx_full: 200, rx_drop: 200,\n"
     "  rx_ack: 200, tx: 300, blk_done: 300,\n"
     "  rx_steered: 100,\n"
+    "  forward: 600,\n"
     "  recv_call: 300, recv_packet: 200, irq: 500, tick: 1000, switch: 1000, wake: 300,\n"
     "  ksoftirqd: 100}\n"
     "run: {seeds: 1, warmup_ms: 10, duration_ms: 200}\n";

@@ -15,7 +15,7 @@ const uint32_t flood_costs[SIRQ_NR_COSTS] = {
     [SIRQ_COST_RECV_PACKET] = 250, [SIRQ_COST_IRQ] = 500,       [SIRQ_COST_TICK] = 500,
     [SIRQ_COST_RX_ACK] = 200,      [SIRQ_COST_TX] = 400,        [SIRQ_COST_BLK_DONE] = 300,
     [SIRQ_COST_SWITCH] = 1000,     [SIRQ_COST_WAKE] = 400,      [SIRQ_COST_KSOFTIRQD] = 100,
-    [SIRQ_COST_RX_STEERED] = 100,
+    [SIRQ_COST_RX_STEERED] = 100,  [SIRQ_COST_FORWARD] = 600,
 };
 
 struct world {

@@ -105,10 +105,7 @@ static struct sirq_sim_nic_stats nic_stats(struct rig *rig)
 
 static uint64_t frame_time(const struct rig *rig, unsigned ring, uint32_t i)
 {
-    uint64_t time;
-
-    sirq_ring_frame(&rig->nic->ring[ring], i, &time);
-    return time;
+    return sirq_ring_slot(&rig->nic->ring[ring], i)->time;
 }
 
 /* ---- rings ---------------------------------------------------------------------------- */
@@ -331,12 +328,12 @@ static void line_answer_waits_behind_a_burst(void **state)
     sirq_sim_flow_request(flow, 0);
     sirq_sim_run(rig.sim, asked + 10 * MS);
     for (uint32_t i = 0; i < nic_stats(&rig).waiting; i++) {
-        uint64_t time;
+        const struct sirq_slot *slot = sirq_ring_slot(&rig.nic->ring[0], i);
 
-        if (sirq_ring_frame(&rig.nic->ring[0], i, &time)->frame.len != 60 || i == 0)
+        if (slot->source->frame.len != 60 || i == 0)
             continue;
         assert_true(i >= waiting);
-        assert_true(time - frame_time(&rig, 0, i - 1) >= 6720); /* 84 bytes at 100 Mbit/s */
+        assert_true(slot->time - frame_time(&rig, 0, i - 1) >= 6720); /* 84 bytes at 100 Mbit/s */
         close_rig(&rig);
         return;
     }

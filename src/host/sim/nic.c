@@ -14,9 +14,12 @@
 #define LINE_QUEUE_NS UINT64_C(1000000)
 #define BURST_MAX 65536u
 
-static int check_nic(const struct sirq_sim_nic_config *config, unsigned size,
+static int check_nic(const struct sirq_sim_nic_config *config, unsigned size, unsigned tx_size,
                      struct sirq_error *err)
 {
+    if ((tx_size & (tx_size - 1)) != 0 || tx_size > RING_MAX)
+        return sirq_fail(err, EINVAL, "nic: tx_ring_size %u: give a power of two, at most %u",
+                         tx_size, RING_MAX);
     if ((size & (size - 1)) != 0 || size > RING_MAX)
         return sirq_fail(err, EINVAL, "nic: ring_size %u: give a power of two, at most %u", size,
                          RING_MAX);
@@ -34,13 +37,14 @@ int sirq_sim_nic_create(struct sirq_sim *sim, const struct sirq_sim_nic_config *
                         struct sirq_sim_nic **out, struct sirq_error *err)
 {
     unsigned size = config->ring_size != 0 ? config->ring_size : 1024;
+    unsigned tx_size = config->tx_ring_size != 0 ? config->tx_ring_size : size;
     unsigned rings = config->rings != 0 ? config->rings : 1;
     struct sirq_sim_nic *nic;
-    int rc = check_nic(config, size, err);
+    int rc = check_nic(config, size, tx_size, err);
 
     if (rc != 0)
         return rc;
-    nic = sirq_nic_new(sim, rings, size);
+    nic = sirq_nic_new(sim, rings, size, tx_size);
     if (nic == NULL)
         return sirq_fail(err, ENOMEM, "nic: no memory for %u rings of %u", rings, size);
     nic->irq_interval_ns = config->irq_interval_ns;

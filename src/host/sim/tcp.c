@@ -6,8 +6,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "../../sim/tcp.h"
 #include "frame.h"
+#include "tcp.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 #define MSS_DEFAULT 1448u
@@ -27,10 +27,6 @@ static int check(const struct sirq_sim_tcp_config *config, uint32_t mss, struct 
                          SIM_TCP_WINDOW);
     if (config->rtt_ns > 10 * NS_PER_S || config->rtt_jitter_ns > 10 * NS_PER_S)
         return sirq_fail(err, EINVAL, "tcp: rtt_ns or rtt_jitter_ns above ten seconds");
-    if (config->send == (config->socket != NULL))
-        return sirq_fail(err, EINVAL,
-                         config->send ? "tcp: a socket, but the flow sends: give none"
-                                      : "tcp: no socket: give the one that receives");
     if (config->send &&
         (config->rate != 0 || config->bytes != 0 || config->start_ns != 0 || config->stop_ns != 0))
         return sirq_fail(err, EINVAL,
@@ -87,6 +83,21 @@ static void take_config(struct sirq_sim_tcp *tcp, const struct sirq_sim_tcp_conf
     sirq_rng_seed(&tcp->rng, sirq_rng_next(&tcp->sim->rng), 0);
 }
 
+int sirq_tcp_make(struct sirq_sim *sim, const struct sirq_sim_tcp_config *config,
+                  struct sirq_sim_tcp **out, struct sirq_error *err)
+{
+    uint32_t mss = config->mss != 0 ? config->mss : MSS_DEFAULT;
+    int rc = check(config, mss, err);
+
+    if (rc != 0)
+        return rc;
+    *out = sirq_tcp_new(sim, window_of(config), config->send);
+    if (*out == NULL)
+        return sirq_fail(err, ENOMEM, "tcp: out of memory");
+    take_config(*out, config, mss);
+    return 0;
+}
+
 int sirq_sim_tcp_create(struct sirq_sim_nic *nic, const struct sirq_sim_tcp_config *config,
                         struct sirq_sim_tcp **out, struct sirq_error *err)
 {
@@ -101,16 +112,18 @@ int sirq_sim_tcp_create(struct sirq_sim_nic *nic, const struct sirq_sim_tcp_conf
         .ring = config->ring,
     };
     struct sirq_sim_tcp *tcp;
-    int rc = check(config, mss, err);
+    int rc = 0;
 
+    if (config->send == (config->socket != NULL))
+        rc = sirq_fail(err, EINVAL,
+                       config->send ? "tcp: a socket, but the flow sends: give none"
+                                    : "tcp: no socket: give the one that receives");
     if (rc == 0)
         rc = sirq_frame_check(nic, &frame, err);
+    if (rc == 0)
+        rc = sirq_tcp_make(nic->sim, config, &tcp, err);
     if (rc != 0)
         return rc;
-    tcp = sirq_tcp_new(nic->sim, window_of(config), config->send);
-    if (tcp == NULL)
-        return sirq_fail(err, ENOMEM, "tcp: out of memory");
-    take_config(tcp, config, mss);
     sirq_frame_make(&tcp->source.frame, &frame);
     if (sirq_nic_connect(sirq_frame_ring(nic, &frame), &tcp->source) != 0) {
         tcp->source.fini(&tcp->source);

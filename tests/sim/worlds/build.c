@@ -30,9 +30,11 @@ static void build_machine(struct world *world)
     if (config.ncpus % 2 == 0 && chance(world, 25))
         config.smt = 2;
     for (unsigned i = 0; i < SIRQ_NR_COSTS; i++)
-        if (i != SIRQ_COST_RX_STEERED) /* see steer.c: seeds that were kept stay what they are */
+        /* See steer.c: seeds that were kept stay what they are. */
+        if (i != SIRQ_COST_RX_STEERED && i != SIRQ_COST_FORWARD)
             config.cost_ns[i] = (uint32_t)pick(world, 1, chance(world, 10) ? 20000 : 1500);
     config.cost_ns[SIRQ_COST_RX_STEERED] = world_steer_cost(world);
+    config.cost_ns[SIRQ_COST_FORWARD] = 1000; /* nothing is forwarded in these worlds */
     world->ncpus = config.ncpus;
     config.scheduler = chance(world, 50) ? SIRQ_SIM_EEVDF : SIRQ_SIM_CFS;
     MUST(world, sirq_sim_create(&world->sim, &config, &err) == 0);
