@@ -172,6 +172,7 @@ enum sirq_sim_level { SIRQ_SIM_IDLE, SIRQ_SIM_TASK, SIRQ_SIM_SOFTIRQ, SIRQ_SIM_H
 
 struct sirq_sim_cpu_stats {
     uint64_t time_ns[SIRQ_SIM_LEVELS]; /* true time; the sum is the time that passed */
+    uint64_t idle_task_ns; /* with no task: idle, or interrupts and softirqs on top of that */
     uint64_t switches;
     uint64_t ticks;
     /*

@@ -54,13 +54,17 @@ static int check_unique(const check_t *check, const char *list, uint32_t at, con
         same += strcmp(spec->disks[i].name, name) == 0;
     for (uint32_t i = 0; i < spec->n_threads && devices; i++)
         same += strcmp(spec->threads[i].name, name) == 0;
+    for (uint32_t i = 0; i < spec->n_hosts && devices; i++)
+        same += strcmp(spec->hosts[i].name, name) == 0;
+    for (uint32_t i = 0; i < spec->n_flows && devices; i++)
+        same += strcmp(spec->flows[i].name, name) == 0;
     for (uint32_t i = 0; i < spec->n_traffic && !devices; i++)
         same += strcmp(spec->traffic[i].name, name) == 0;
     if (same == 1)
         return 0;
     sirq_conf_path(path, "%s[%u].name", list, at);
     return wrong(check, path, "'%.40s' is the name of %s too; give another", name,
-                 devices ? "another NIC, disk or group of threads" : "other traffic");
+                 devices ? "another NIC, disk, host, flow or group of threads" : "other traffic");
 }
 
 static int check_names(const check_t *check)
@@ -77,13 +81,15 @@ static int check_names(const check_t *check)
     NAMES(nics, true)
     NAMES(disks, true)
     NAMES(threads, true)
+    NAMES(hosts, true)
+    NAMES(flows, true)
     NAMES(traffic, false)
 #undef NAMES
     return rc;
 }
 
-static int no_such(const check_t *check, const char *path, const char *what, const char *name,
-                   const char *const *names, unsigned n)
+int sirq_spec_no_such(const check_t *check, const char *path, const char *what, const char *name,
+                      const char *const *names, unsigned n)
 {
     char hint[180];
 
@@ -91,7 +97,7 @@ static int no_such(const check_t *check, const char *path, const char *what, con
                  sirq_conf_suggest(hint, sizeof(hint), name, names, n));
 }
 
-static int check_nic_name(const check_t *check, const char *path, const char *name)
+int sirq_spec_check_nic_name(const check_t *check, const char *path, const char *name)
 {
     const char *names[SIRQ_SPEC_NICS];
     unsigned n = check->spec->n_nics;
@@ -101,7 +107,7 @@ static int check_nic_name(const check_t *check, const char *path, const char *na
         if (strcmp(names[i], name) == 0)
             return 0;
     }
-    return no_such(check, path, "NIC", name, names, n);
+    return sirq_spec_no_such(check, path, "NIC", name, names, n);
 }
 
 static int check_disk_name(const check_t *check, const char *path, const char *name)
@@ -114,12 +120,12 @@ static int check_disk_name(const check_t *check, const char *path, const char *n
         if (strcmp(names[i], name) == 0)
             return 0;
     }
-    return no_such(check, path, "disk", name, names, n);
+    return sirq_spec_no_such(check, path, "disk", name, names, n);
 }
 
 /* ---- the machine and its devices -------------------------------------------------------------- */
 
-static int check_cpus(const check_t *check, const char *path, const uint32_t *cpus, uint32_t n)
+int sirq_spec_check_cpus(const check_t *check, const char *path, const uint32_t *cpus, uint32_t n)
 {
     char entry[SIRQ_CONF_PATH];
 
@@ -187,7 +193,13 @@ static int check_devices(const check_t *check)
             return wrong(check, path, "%u: all rings hold %llu frames with it; give at most %llu",
                          nic->ring, (unsigned long long)frames, (unsigned long long)RINGS_ALL);
         sirq_conf_path(path, "nics[%u].cpus", i);
-        rc = check_cpus(check, path, nic->cpus, nic->n_cpus);
+        rc = sirq_spec_check_cpus(check, path, nic->cpus, nic->n_cpus);
+        sirq_conf_path(path, "nics[%u].rps", i);
+        if (rc == 0)
+            rc = sirq_spec_check_cpus(check, path, nic->rps, nic->n_rps);
+        sirq_conf_path(path, "nics[%u].tx_ring", i);
+        if (rc == 0 && (nic->tx_ring & (nic->tx_ring - 1)) != 0)
+            rc = wrong(check, path, "%u: give a power of two", nic->tx_ring);
     }
     for (uint32_t i = 0; i < spec->n_disks && rc == 0; i++) {
         sirq_conf_path(path, "disks[%u].cpu", i);
@@ -235,7 +247,7 @@ static int check_rr_client(const check_t *check, const char *path,
         return wrong(check, key, "%u: give sections_least (%u) or more", client->sections_most,
                      client->sections_least);
     sirq_conf_path(key, "%s.rr_client.nic", path);
-    return check_nic_name(check, key, client->nic);
+    return sirq_spec_check_nic_name(check, key, client->nic);
 }
 
 static int check_devices_of(const check_t *check, const char *path,
@@ -258,7 +270,7 @@ static int check_devices_of(const check_t *check, const char *path,
     }
     if (nic != NULL) {
         sirq_conf_path(key, "%s.%s.nic", path, kind);
-        return check_nic_name(check, key, nic);
+        return sirq_spec_check_nic_name(check, key, nic);
     }
     if (group->disk_reader != NULL) {
         sirq_conf_path(key, "%s.disk_reader.disk", path);
@@ -282,7 +294,7 @@ static int check_group(const check_t *check, uint32_t i)
     rc = check_kinds(check, path, group);
     sirq_conf_path(key, "threads[%u].cpus", i);
     if (rc == 0)
-        rc = check_cpus(check, key, group->cpus, group->n_cpus);
+        rc = sirq_spec_check_cpus(check, key, group->cpus, group->n_cpus);
     sirq_conf_path(key, "threads[%u].pin", i);
     if (rc == 0 && group->pin && group->n_cpus == 0)
         rc = wrong(check, key, "true: give the cpus to pin to");
@@ -357,7 +369,7 @@ static int check_sink(const check_t *check, const char *path, const struct sirq_
                          (unsigned long long)flow->rate, count);
         return 0;
     }
-    return no_such(check, key, "udp_receiver", flow->to, names, n);
+    return sirq_spec_no_such(check, key, "udp_receiver", flow->to, names, n);
 }
 
 static int check_flow(const check_t *check, uint32_t i)
@@ -377,7 +389,7 @@ static int check_flow(const check_t *check, uint32_t i)
         return wrong(check, key, "%llu: give more than start_ms (%llu)",
                      (unsigned long long)flow->stop_ms, (unsigned long long)flow->start_ms);
     sirq_conf_path(key, "traffic[%u].nic", i);
-    rc = check_nic_name(check, key, flow->nic);
+    rc = sirq_spec_check_nic_name(check, key, flow->nic);
     return rc != 0 ? rc : check_sink(check, path, flow);
 }
 
@@ -392,7 +404,7 @@ static int check_policy(const check_t *check, const char *path, const char *name
         return 0;
     for (; sirq_policies[n] != NULL && n < LEN(names); n++)
         names[n] = sirq_policies[n]->name;
-    return no_such(check, path, "policy", name, names, n);
+    return sirq_spec_no_such(check, path, "policy", name, names, n);
 }
 
 static int check_policies(const check_t *check)
@@ -432,6 +444,13 @@ static int check_setups(const check_t *check)
             if (strcmp(name, spec->setups[j].name) == 0)
                 return wrong(check, path, "'%.63s' is given twice; give another name", name);
         }
+        sirq_conf_path(path, "setups[%u].published.policy", i);
+        if (spec->setups[i].published != NULL) {
+            int rc = check_policy(check, path, spec->setups[i].published->policy);
+
+            if (rc != 0)
+                return rc;
+        }
     }
     return 0;
 }
@@ -450,6 +469,8 @@ int sirq_spec_check(const check_t *check)
         rc = check_threads(check);
     for (uint32_t i = 0; i < check->spec->n_traffic && rc == 0; i++)
         rc = check_flow(check, i);
+    if (rc == 0)
+        rc = sirq_spec_check_flows(check);
     if (rc == 0)
         rc = check_policies(check);
     return rc != 0 ? rc : check_setups(check);

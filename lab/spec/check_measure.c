@@ -78,19 +78,38 @@ static const struct sirq_spec_threads *group_of(const struct sirq_spec *spec, co
     return NULL;
 }
 
+/* Null, or the flows that it can be measured of. */
+static const char *not_of_flows(const struct sirq_spec *spec, enum sirq_spec_what what,
+                                const char *of)
+{
+    uint32_t first = 0, n = sirq_spec_flows_of(spec, of, &first);
+
+    for (uint32_t i = first; i < first + n; i++) {
+        if (what == SIRQ_SPEC_LATENCY && spec->flows[i].ping == NULL)
+            return "flows that are pings";
+        if (what == SIRQ_SPEC_MBIT && spec->flows[i].tcp == NULL)
+            return "flows that are tcp";
+    }
+    return NULL;
+}
+
 static bool names_cpu(const char *of)
 {
     return strncmp(of, "cpu", 3) == 0 && of[3] != '\0' &&
            of[3 + strspn(of + 3, "0123456789")] == '\0';
 }
 
-/* What `of` names: t threads, n NIC, d disk, c CPUs; 0: nothing. */
+/* What `of` names: t threads, n NIC, d disk, f flows, c CPUs; 0: nothing. */
 static char named(const struct sirq_spec *spec, const char *of)
 {
+    uint32_t first;
+
     if (strcmp(of, "cpus") == 0 || names_cpu(of))
         return 'c';
     if (group_of(spec, of) != NULL)
         return 't';
+    if (sirq_spec_flows_of(spec, of, &first) != 0)
+        return 'f';
     for (uint32_t i = 0; i < spec->n_nics; i++) {
         if (strcmp(spec->nics[i].name, of) == 0)
             return 'n';
@@ -105,7 +124,7 @@ static char named(const struct sirq_spec *spec, const char *of)
 static int of_nothing(const struct subject *subject, const char *path)
 {
     const struct sirq_spec *spec = subject->check->spec;
-    const char *names[SIRQ_SPEC_GROUPS + SIRQ_SPEC_NICS + SIRQ_SPEC_DISKS + 2];
+    const char *names[SIRQ_SPEC_GROUPS + SIRQ_SPEC_NICS + SIRQ_SPEC_DISKS + SIRQ_SPEC_FLOWS + 2];
     unsigned n = 0;
     char hint[180];
 
@@ -115,6 +134,8 @@ static int of_nothing(const struct subject *subject, const char *path)
         names[n++] = spec->nics[i].name;
     for (uint32_t i = 0; i < spec->n_disks; i++)
         names[n++] = spec->disks[i].name;
+    for (uint32_t i = 0; i < spec->n_flows; i++)
+        names[n++] = spec->flows[i].name;
     names[n++] = "cpu0";
     names[n++] = "cpus";
     return wrong(subject->check, path, "'%.40s' names nothing; %s", subject->measure->of,
@@ -131,6 +152,7 @@ static void list_of(char *buf, size_t size, const char *of)
                                 *of == 't'   ? "threads"
                                 : *of == 'n' ? "a NIC"
                                 : *of == 'd' ? "a disk"
+                                : *of == 'f' ? "flows"
                                              : "a CPU or cpus",
                                 of[1] != '\0' ? " or " : "");
 }
@@ -152,6 +174,8 @@ static int check_of(const struct subject *subject)
         instead = can;
     else if (kind == 't')
         instead = not_of_group(subject->measure->what, group_of(spec, of));
+    else if (kind == 'f')
+        instead = not_of_flows(spec, subject->measure->what, of);
     if (instead != NULL)
         return wrong(subject->check, path, "'%.40s': %s is measured of %s", of, subject->what->name,
                      instead);

@@ -234,8 +234,12 @@ void sirq_spec_figures_free(struct sirq_spec_figures *figures)
 
 /* ---- finding ------------------------------------------------------------------------------------- */
 
-static bool is_policy(const struct sirq_spec *spec, const char *published, const char *policy)
+static bool is_policy(const struct sirq_spec *spec, const struct sirq_spec_setup *setup,
+                      const char *published, const char *policy)
 {
+    if (setup->published != NULL)
+        return strcmp(setup->published->name, published) == 0 &&
+               strcmp(setup->published->policy, policy) == 0;
     for (uint32_t i = 0; i < spec->n_unpatched; i++) {
         if (strcmp(spec->unpatched[i].name, published) == 0)
             return strcmp(spec->unpatched[i].policy, policy) == 0;
@@ -245,15 +249,18 @@ static bool is_policy(const struct sirq_spec *spec, const char *published, const
 
 const struct sirq_spec_figure *sirq_spec_figure(const struct sirq_spec_figures *figures,
                                                 const struct sirq_spec *spec, uint32_t setup,
-                                                const char *policy, const char *metric)
+                                                const char *policy, const char *metric,
+                                                const struct sirq_spec_row *row)
 {
     const struct sirq_spec_setup *of = &spec->setups[setup];
+    const char *name = row != NULL ? row->setup : of->name;
 
+    metric = row != NULL ? row->metric : metric;
     for (uint32_t i = 0; i < figures->n; i++) {
         const struct sirq_spec_figure *f = &figures->row[i];
 
-        if (strcmp(f->metric, metric) == 0 && is_policy(spec, f->policy, policy) &&
-            strcmp(f->setup, of->name) == 0)
+        if (strcmp(f->metric, metric) == 0 && is_policy(spec, of, f->policy, policy) &&
+            strcmp(f->setup, name) == 0)
             return f;
     }
     return NULL;

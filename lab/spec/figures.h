@@ -31,10 +31,12 @@ int sirq_spec_figures_parse(struct sirq_spec_figures *out, const char *name, con
                             size_t len, struct sirq_error *err);
 void sirq_spec_figures_free(struct sirq_spec_figures *figures);
 
-/* What was published for it, or null: policies through spec->unpatched. */
+/* What was published for it, or null: policies through the setup's `published` and
+ * spec->unpatched, and through `row`, when it is not null, setup and metric. */
 const struct sirq_spec_figure *sirq_spec_figure(const struct sirq_spec_figures *figures,
                                                 const struct sirq_spec *spec, uint32_t setup,
-                                                const char *policy, const char *metric);
+                                                const char *policy, const char *metric,
+                                                const struct sirq_spec_row *row);
 
 /* What a claim of the file's was published as, or null: names are the same to the letter. */
 const struct sirq_spec_figure *sirq_spec_figure_of_claim(const struct sirq_spec_figures *figures,

@@ -20,9 +20,11 @@ extern const cyaml_schema_field_t sirq_spec_fair_fields[], sirq_spec_sched_field
     sirq_spec_rr_client_fields[], sirq_spec_rr_server_fields[], sirq_spec_tcp_receiver_fields[],
     sirq_spec_tcp_sender_fields[], sirq_spec_disk_reader_fields[], sirq_spec_cyclictest_fields[],
     sirq_spec_hog_fields[], sirq_spec_watchdog_fields[], sirq_spec_threads_fields[],
-    sirq_spec_traffic_fields[], sirq_spec_setup_fields[], sirq_spec_unpatched_fields[],
-    sirq_spec_run_fields[], sirq_spec_measure_fields[], sirq_spec_cell_fields[],
-    sirq_spec_claim_fields[], sirq_spec_fields[];
+    sirq_spec_traffic_fields[], sirq_spec_host_fields[], sirq_spec_flow_tcp_fields[],
+    sirq_spec_flow_ping_fields[], sirq_spec_flow_fields[], sirq_spec_row_fields[],
+    sirq_spec_setup_fields[], sirq_spec_unpatched_fields[], sirq_spec_run_fields[],
+    sirq_spec_measure_fields[], sirq_spec_cell_fields[], sirq_spec_claim_fields[],
+    sirq_spec_fields[];
 extern const cyaml_schema_value_t sirq_spec_schema;
 
 extern const struct sirq_conf_kind sirq_spec_kind;
@@ -53,6 +55,14 @@ int sirq_spec_wrong(const struct sirq_spec_check *check, const char *path, const
 
 int sirq_spec_check_needed(const struct sirq_spec_check *check);
 int sirq_spec_check(const struct sirq_spec_check *check);
+/* check_flow.c: hosts and flows. */
+int sirq_spec_check_nic_name(const struct sirq_spec_check *check, const char *path,
+                             const char *name);
+int sirq_spec_check_cpus(const struct sirq_spec_check *check, const char *path,
+                         const uint32_t *cpus, uint32_t n);
+int sirq_spec_no_such(const struct sirq_spec_check *check, const char *path, const char *what,
+                      const char *name, const char *const *names, unsigned n);
+int sirq_spec_check_flows(const struct sirq_spec_check *check);
 int sirq_spec_check_measures(const struct sirq_spec_check *check);
 int sirq_spec_check_claims(const struct sirq_spec_check *check);
 

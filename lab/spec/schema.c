@@ -85,6 +85,8 @@ const cyaml_schema_field_t sirq_spec_cost_fields[] = {
 const cyaml_schema_field_t sirq_spec_net_fields[] = {
     BOOL(struct sirq_spec_net, poll_until_budget),
     UINT(struct sirq_spec_net, netdev_budget),
+    UINT(struct sirq_spec_net, max_backlog),
+    BOOL(struct sirq_spec_net, threaded_backlogs),
     CYAML_FIELD_END,
 };
 
@@ -95,8 +97,11 @@ const cyaml_schema_field_t sirq_spec_nic_fields[] = {
     UINT(struct sirq_spec_nic, rings),
     UINT(struct sirq_spec_nic, ring),
     UINT(struct sirq_spec_nic, irq_interval_ns),
+    UINT(struct sirq_spec_nic, tx_ring),
     UINT(struct sirq_spec_nic, line_mbit),
+    UINT(struct sirq_spec_nic, line_queue_ns),
     LIST(struct sirq_spec_nic, cpus, &number, SIRQ_SIM_CPUS),
+    LIST(struct sirq_spec_nic, rps, &number, SIRQ_SIM_CPUS),
     CYAML_FIELD_END,
 };
 
@@ -210,15 +215,57 @@ const cyaml_schema_field_t sirq_spec_traffic_fields[] = {
     UINT(struct sirq_spec_traffic, stop_ms), CYAML_FIELD_END,
 };
 
-const cyaml_schema_field_t sirq_spec_setup_fields[] = {
-    TEXT(struct sirq_spec_setup, name),
-    LIST(struct sirq_spec_setup, set, &string, SIRQ_SPEC_SETTINGS),
+const cyaml_schema_field_t sirq_spec_host_fields[] = {
+    TEXT(struct sirq_spec_host, name),
+    TEXT(struct sirq_spec_host, nic),
+    UINT(struct sirq_spec_host, port),
+    CYAML_FIELD_END,
+};
+
+const cyaml_schema_field_t sirq_spec_flow_tcp_fields[] = {
+    UINT(struct sirq_spec_flow_tcp, rtt_ns),
+    UINT(struct sirq_spec_flow_tcp, rtt_jitter_ns),
+    UINT(struct sirq_spec_flow_tcp, window),
+    UINT(struct sirq_spec_flow_tcp, limit_mbit),
+    CYAML_FIELD_END,
+};
+
+const cyaml_schema_field_t sirq_spec_flow_ping_fields[] = {
+    BOOL(struct sirq_spec_flow_ping, icmp),
+    UINT(struct sirq_spec_flow_ping, rtt_ns),
+    UINT(struct sirq_spec_flow_ping, interval_ns),
+    UINT(struct sirq_spec_flow_ping, timeout_ns),
+    UINT(struct sirq_spec_flow_ping, average_ns),
+    UINT(struct sirq_spec_flow_ping, size),
+    CYAML_FIELD_END,
+};
+
+const cyaml_schema_field_t sirq_spec_flow_fields[] = {
+    TEXT(struct sirq_spec_flow, name),
+    TEXT(struct sirq_spec_flow, from),
+    TEXT(struct sirq_spec_flow, to),
+    UINT(struct sirq_spec_flow, count),
+    MAP_PTR(struct sirq_spec_flow, tcp, sirq_spec_flow_tcp_fields),
+    MAP_PTR(struct sirq_spec_flow, ping, sirq_spec_flow_ping_fields),
     CYAML_FIELD_END,
 };
 
 const cyaml_schema_field_t sirq_spec_unpatched_fields[] = {
     TEXT(struct sirq_spec_unpatched, name),
     TEXT(struct sirq_spec_unpatched, policy),
+    CYAML_FIELD_END,
+};
+
+const cyaml_schema_field_t sirq_spec_setup_fields[] = {
+    TEXT(struct sirq_spec_setup, name),
+    LIST(struct sirq_spec_setup, set, &string, SIRQ_SPEC_SETTINGS),
+    MAP_PTR(struct sirq_spec_setup, published, sirq_spec_unpatched_fields),
+    CYAML_FIELD_END,
+};
+
+const cyaml_schema_field_t sirq_spec_row_fields[] = {
+    TEXT(struct sirq_spec_row, setup),
+    TEXT(struct sirq_spec_row, metric),
     CYAML_FIELD_END,
 };
 
@@ -236,6 +283,7 @@ const cyaml_schema_field_t sirq_spec_measure_fields[] = {
     WORD(stats, struct sirq_spec_measure, stat),
     TEXT(struct sirq_spec_measure, unit),
     BOOL(struct sirq_spec_measure, each),
+    MAP_PTR(struct sirq_spec_measure, published, sirq_spec_row_fields),
     CYAML_FIELD_END,
 };
 
@@ -262,7 +310,9 @@ const cyaml_schema_field_t sirq_spec_claim_fields[] = {
 static const cyaml_schema_value_t nic = ENTRY(struct sirq_spec_nic, sirq_spec_nic_fields);
 static const cyaml_schema_value_t disk = ENTRY(struct sirq_spec_disk, sirq_spec_disk_fields);
 static const cyaml_schema_value_t group = ENTRY(struct sirq_spec_threads, sirq_spec_threads_fields);
-static const cyaml_schema_value_t flow = ENTRY(struct sirq_spec_traffic, sirq_spec_traffic_fields);
+static const cyaml_schema_value_t load = ENTRY(struct sirq_spec_traffic, sirq_spec_traffic_fields);
+static const cyaml_schema_value_t host = ENTRY(struct sirq_spec_host, sirq_spec_host_fields);
+static const cyaml_schema_value_t flow = ENTRY(struct sirq_spec_flow, sirq_spec_flow_fields);
 static const cyaml_schema_value_t setup = ENTRY(struct sirq_spec_setup, sirq_spec_setup_fields);
 static const cyaml_schema_value_t unpatched =
     ENTRY(struct sirq_spec_unpatched, sirq_spec_unpatched_fields);
@@ -281,7 +331,9 @@ const cyaml_schema_field_t sirq_spec_fields[] = {
     LIST(struct sirq_spec, nics, &nic, SIRQ_SPEC_NICS),
     LIST(struct sirq_spec, disks, &disk, SIRQ_SPEC_DISKS),
     LIST(struct sirq_spec, threads, &group, SIRQ_SPEC_GROUPS),
-    LIST(struct sirq_spec, traffic, &flow, SIRQ_SPEC_TRAFFIC),
+    LIST(struct sirq_spec, traffic, &load, SIRQ_SPEC_TRAFFIC),
+    LIST(struct sirq_spec, hosts, &host, SIRQ_SPEC_HOSTS),
+    LIST(struct sirq_spec, flows, &flow, SIRQ_SPEC_FLOWS),
     LIST(struct sirq_spec, setups, &setup, SIRQ_SPEC_SETUPS),
     LIST(struct sirq_spec, policies, &string, SIRQ_SPEC_POLICIES),
     MAP(struct sirq_spec, run, sirq_spec_run_fields),

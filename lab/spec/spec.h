@@ -18,6 +18,8 @@
 #define SIRQ_SPEC_GROUPS 64u    /* entries of threads */
 #define SIRQ_SPEC_THREADS 4096u /* threads of a group */
 #define SIRQ_SPEC_TRAFFIC 64u
+#define SIRQ_SPEC_HOSTS 16u
+#define SIRQ_SPEC_FLOWS 64u /* entries of flows */
 #define SIRQ_SPEC_SETUPS 64u
 #define SIRQ_SPEC_SETTINGS 64u   /* of a setup; of a command line */
 #define SIRQ_SPEC_SETUP_NAME 63u /* bytes */
@@ -67,6 +69,8 @@ struct sirq_spec_costs {
 struct sirq_spec_net {
     bool poll_until_budget; /* Linux before 3.19 */
     uint32_t netdev_budget;
+    uint32_t max_backlog;   /* frames on a CPU's backlog */
+    bool threaded_backlogs; /* each polled by a thread of its own */
 };
 
 /* ---- devices --------------------------------------------------------------------------- */
@@ -76,9 +80,13 @@ struct sirq_spec_nic {
     uint32_t rings; /* receive rings, 0: one */
     uint32_t ring;  /* frames on each */
     uint64_t irq_interval_ns;
+    uint32_t tx_ring;   /* frames that leave, 0: as ring */
     uint32_t line_mbit; /* 0: as fast as frames come */
-    uint32_t *cpus;     /* ring i interrupts cpus[i % n_cpus]; null: CPU i % all */
+    uint64_t line_queue_ns;
+    uint32_t *cpus; /* ring i interrupts cpus[i % n_cpus]; null: CPU i % all */
     uint32_t n_cpus;
+    uint32_t *rps; /* frames are spread over these; null: they go up where they are polled */
+    uint32_t n_rps;
 };
 
 struct sirq_spec_disk {
@@ -182,13 +190,49 @@ struct sirq_spec_traffic {
     uint64_t start_ms, stop_ms; /* 0: from the beginning, for ever */
 };
 
+/* ---- what crosses the machine, which is a router as soon as there are hosts -------------- */
+
+/* At the far end of a NIC, or of one of its ports. */
+struct sirq_spec_host {
+    char *name, *nic;
+    uint32_t port;
+};
+
+/* TCP-like, greedy (iperf, netperf TCP_STREAM). */
+struct sirq_spec_flow_tcp {
+    uint64_t rtt_ns, rtt_jitter_ns; /* without the machine */
+    uint32_t window;                /* most segments in flight, 0: 1024 */
+    uint32_t limit_mbit;
+};
+
+struct sirq_spec_flow_ping {
+    bool icmp;
+    uint64_t rtt_ns;                 /* without the machine */
+    uint64_t interval_ns;            /* 0: the next follows the answer */
+    uint64_t timeout_ns, average_ns; /* average: one value for all answers of such a time */
+    uint32_t size;
+};
+
+struct sirq_spec_flow {
+    char *name, *from, *to; /* data, or requests */
+    uint32_t count;         /* 0: one */
+    struct sirq_spec_flow_tcp *tcp;
+    struct sirq_spec_flow_ping *ping;
+};
+
 /* ---- what is compared and measured -------------------------------------------------------- */
+
+/* What a published figure calls a kernel ("before"), and the policy that this one had. */
+struct sirq_spec_unpatched {
+    char *name, *policy;
+};
 
 /* A variant: the file with some keys set otherwise. */
 struct sirq_spec_setup {
     char *name; /* as in the results and as published */
     char **set; /* "threads.receiver.count=4", "machine.hz=100"; entries by name or index */
     uint32_t n_set;
+    struct sirq_spec_unpatched *published; /* as for all setups, of this one alone */
 };
 
 struct sirq_spec_run {
@@ -212,13 +256,14 @@ enum sirq_spec_stat {
  * What can be measured.  Times may be given in ns, us, ms or s; a unit "/s" as "packets/s" or
  * any other word before it, or as a time: how long each of them takes.
  */
-/* X(symbol, name, of, distribution?, unit, what it is); of: t threads, n NIC, d disk, c CPUs */
+/* X(symbol, name, of, distribution?, unit, what it is)
+ * of: t threads, n NIC, d disk, f flows, c CPUs */
 #define SIRQ_SPEC_WHATS(X)                                                                        \
-    X(RATE, "rate", "tnd", false, "/s", "messages, transactions, blocks or periods; frames")      \
-    X(MBIT, "mbit", "t", false, "Mbit/s", "payload")                                              \
+    X(RATE, "rate", "tndf", false, "/s", "messages, transactions, blocks or periods; frames")     \
+    X(MBIT, "mbit", "tf", false, "Mbit/s", "payload")                                             \
     X(CPU, "cpu", "t", false, "percent", "CPU time as the scheduler charges it, of one CPU")      \
     X(OWN_CPU, "own_cpu", "t", false, "percent", "CPU time of the thread's own code")             \
-    X(LATENCY, "latency", "td", true, "us",                                                       \
+    X(LATENCY, "latency", "tdf", true, "us",                                                      \
       "arrival to receive; request to answer; request to block")                                  \
     X(WAKEUP, "wakeup", "t", true, "us", "from due or woken to running")                          \
     X(FAIRNESS, "fairness", "t", false, "percent", "Jain's index of the threads' rates")          \
@@ -229,6 +274,8 @@ enum sirq_spec_stat {
     X(SOFTIRQ, "softirq", "c", false, "percent", "true time, wherever it ran")                    \
     X(HARDIRQ, "hardirq", "c", false, "percent", "true time")                                     \
     X(IDLE, "idle", "c", false, "percent", "true time")                                           \
+    X(IDLE_TASK, "idle_task", "c", false, "percent",                                              \
+      "no thread's: idle, or interrupts and softirqs on top of that")                             \
     X(KSOFTIRQD, "ksoftirqd", "c", false, "percent", "of the thread, as the scheduler charges")   \
     X(RUN, "run", "c", true, "ms", "length of a softirq run")                                     \
     X(RUN_PACKETS, "run_packets", "c", true, "packets", "polled by a softirq run")                \
@@ -243,6 +290,11 @@ enum sirq_spec_what {
         SIRQ_SPEC_NR_WHATS
 };
 
+/* Where a figure stands among the published ones, when they call it otherwise. */
+struct sirq_spec_row {
+    char *setup, *metric;
+};
+
 struct sirq_spec_measure {
     char *name; /* as in the results and as published; "receiver%_cpu" with each */
     char *of;   /* threads, a NIC, a disk by name; cpuN; cpus: all of them */
@@ -250,6 +302,7 @@ struct sirq_spec_measure {
     enum sirq_spec_stat stat; /* of a distribution */
     char *unit;               /* null: the table's; ns, us, ms, s for times; as published */
     bool each;                /* one figure for each thread; % in the name is its number from 1 */
+    struct sirq_spec_row *published; /* null: in the setup's name, and as this one's */
 };
 
 /* A figure of one setup under one policy (or what `unpatched` calls it); null: the claim's. */
@@ -276,11 +329,6 @@ struct sirq_spec_claim {
     uint32_t percent;             /* of the right side: how far off is still good */
 };
 
-/* What a published figure calls a kernel ("before"), and the policy that this one had. */
-struct sirq_spec_unpatched {
-    char *name, *policy;
-};
-
 struct sirq_spec {
     char *name, *summary; /* name: as in results, udp_flood; never null: else the file's */
     char *published;      /* CSV beside the file (has a dot or slash), or a shipped one, or null */
@@ -297,6 +345,10 @@ struct sirq_spec {
     uint32_t n_threads;
     struct sirq_spec_traffic *traffic;
     uint32_t n_traffic;
+    struct sirq_spec_host *hosts;
+    uint32_t n_hosts;
+    struct sirq_spec_flow *flows;
+    uint32_t n_flows;
     struct sirq_spec_setup *setups; /* at least one */
     uint32_t n_setups;
     char **policies; /* by name, null: all of the table */
@@ -330,6 +382,10 @@ void sirq_spec_text_free(struct sirq_spec_text *text);
 int sirq_spec_parse(struct sirq_spec **out, const struct sirq_spec_text *text, uint32_t setup,
                     const char *const *set, unsigned nset, struct sirq_error *err);
 void sirq_spec_free(struct sirq_spec *spec);
+
+/* Flows that a measure's `of` names: one, or all whose names begin as it does before its `*`, which
+ * then stand one after the other.  How many; 0: it names none. */
+uint32_t sirq_spec_flows_of(const struct sirq_spec *spec, const char *of, uint32_t *first);
 
 /* The simulated machine's configuration, without policy and seed. */
 void sirq_spec_sim_config(const struct sirq_spec *spec, struct sirq_sim_config *out);

@@ -4,16 +4,14 @@
  * neighbour discovery (RFC 4861) alike.
  *
  *   INCOMPLETE  asked for; up to PENDING packets wait.  Asked TRIES times, 1 s apart, then the
- *               entry goes and what waits is dropped (tx_neigh)
+ *               entry goes and what waits is dropped (tx_neigh); answered, what waits goes first
  *   REACHABLE   answered less than 30 s ago
- *   PROBE       older, and was used since: asked directly TRIES times, meanwhile used, then it
- *               goes.  One that was not used goes at once
+ *   PROBE       older, and used since: asked directly TRIES times, meanwhile used, then it goes
  *
  * Bounds, whatever comes from the wire: the table has SIRQ_NEIGHBOURS_MAX entries, taken at the
  * first address.  Only packets to be sent make entries, answers and requests of others change
  * those that are there.  At most half of the entries are INCOMPLETE, so that a scan of empty
- * addresses takes nothing from neighbours that answer; a full table takes back the entry that
- * its clock hand finds not used lately.
+ * addresses takes nothing from neighbours that answer; a full table takes back an entry not used.
  *
  * One lock, held for a few dozen instructions and never around a send.  The way out does not take
  * it as long as nothing changes: each CPU keeps the last few neighbours it sent to, which hold
@@ -34,6 +32,7 @@
 #define BUCKETS SIRQ_NEIGHBOURS_MAX
 #define NIL UINT16_MAX
 #define SPINS 10000u
+#define ROUNDS 16u
 
 enum state { FREE, INCOMPLETE, REACHABLE, PROBE };
 
@@ -46,6 +45,7 @@ struct entry {
     uint8_t tries;
     uint8_t used; /* __atomic; since the last answer */
     uint8_t npending;
+    bool releasing; /* answered; what waits is being sent */
     uint8_t mac[6];
     uint32_t first, last; /* of what waits */
 };
@@ -294,11 +294,34 @@ void sirq_neigh_output(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, struct sir
 
 /* ---- answers -------------------------------------------------------------------------- */
 
+/* Send what waits; only then others may send: a flow's next frame may be on another CPU.  At the
+ * last try what waits is dropped.  True: there may be more. */
+static bool release_some(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, struct sirq_netdev *dev,
+                         const struct sirq_ip *addr, const uint8_t mac[6], bool last)
+{
+    struct sirq_neigh_table *t = nc->net->neigh;
+    uint32_t pending = SIRQ_POOL_NIL;
+    struct entry *e;
+
+    if (!lock(t))
+        return true;
+    e = find_locked(t, dev, addr);
+    if (e != NULL && e->releasing) {
+        pending = take_pending(e);
+        e->releasing = !last && pending != SIRQ_POOL_NIL;
+        set_state(t, e, e->releasing ? INCOMPLETE : REACHABLE);
+    }
+    unlock(t);
+    release(cpu, nc, dev, pending, last ? NULL : mac);
+    sirq_tx_flush(cpu, nc);
+    return pending != SIRQ_POOL_NIL;
+}
+
 void sirq_neigh_update(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, struct sirq_netdev *dev,
                        const struct sirq_ip *addr, const uint8_t mac[6])
 {
     struct sirq_neigh_table *t = __atomic_load_n(&nc->net->neigh, __ATOMIC_ACQUIRE);
-    uint32_t pending = SIRQ_POOL_NIL;
+    bool answered = false;
     struct entry *e;
 
     if (t == NULL || !lock(t))
@@ -313,11 +336,14 @@ void sirq_neigh_update(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, struct sir
         /* From now on use is noted again: who has it cached must come by once. */
         if (moved || __atomic_exchange_n(&e->used, 0, __ATOMIC_RELAXED))
             changed(t);
-        set_state(t, e, REACHABLE);
-        pending = take_pending(e);
+        answered = e->state == INCOMPLETE && !e->releasing;
+        e->releasing |= answered;
+        if (e->state != INCOMPLETE)
+            set_state(t, e, REACHABLE);
     }
     unlock(t);
-    release(cpu, nc, dev, pending, mac);
+    for (unsigned i = 0; answered && i < ROUNDS; i++)
+        answered = release_some(cpu, nc, dev, addr, mac, i + 1 == ROUNDS);
 }
 
 /* ---- time ----------------------------------------------------------------------------- */

@@ -7,6 +7,10 @@
  * flow; an acknowledgement tells of everything up to it, so that one which is lost is told by the
  * next.
  *
+ * A host has a queue for each of its flows, as fq_codel and fq do: a frame asks for the line when
+ * the one before it has passed, so flows take turns there, and flow control (IEEE 802.3x) holds a
+ * host back where otherwise its frames would be lost in front of the line.
+ *
  * Of the round-trip time without the machine, one half lies behind each of its crossings.
  */
 #define SIRQ_SIM_PRIVATE

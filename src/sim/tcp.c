@@ -219,9 +219,13 @@ static void segment_sent(struct sirq_source *source, bool is_lost)
     seq = sirq_tcp_number(tcp, time);
     if (is_lost && !tcp->across) /* there it shows at the far end */
         sirq_tcp_lose(tcp, seq);
+    if (sirq_tcp_inflight(tcp) >= (tcp->cwnd < tcp->window ? tcp->cwnd : tcp->window))
+        tcp->full = tcp->sent;
     source->number = (uint32_t)tcp->sent;
     pace(tcp, time);
     source->next = next_time(tcp);
+    if (tcp->across && source->next < source->ring->nic->rx.free_ns)
+        source->next = source->ring->nic->rx.free_ns; /* the host's next frame, in its turn */
 }
 
 /* Whatever has been told is heard, also after the flow's stop. */

@@ -87,6 +87,7 @@ struct sirq_sim_tcp {
     uint64_t edge;    /* the sender knows of room for numbers below it */
     uint64_t told;    /* the receiver has told it, or is telling: edge <= told, but for a timeout */
     uint32_t updates; /* notes under way that tell of the window alone */
+    uint64_t full;    /* numbers sent when the window was last full */
     uint64_t pace_ns, pace_ps;
     uint64_t srtt_ns, rttvar_ns, progress_ns;
     unsigned backoff;

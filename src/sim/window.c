@@ -60,12 +60,20 @@ static void cut(struct sirq_sim_tcp *tcp)
     tcp->recover = tcp->sent;
 }
 
-/* Is the window what keeps it from sending?  What waits for the line is not in flight yet. */
+/*
+ * Is the window what keeps it from sending?  It was if it was full within the last round trip, as
+ * Linux asks: at a note's own time a pace may say otherwise, by how long a segment lasts.  What
+ * waits for the line is not in flight yet, but a host that is held back there (across.c) does not
+ * fill its window.
+ */
 static bool limited(const struct sirq_sim_tcp *tcp, uint64_t inflight)
 {
     if (tcp->send)
         return inflight >= tcp->cwnd;
-    return tcp->sent < tcp->edge && tcp->data < tcp->limit && tcp->pace_ns <= tcp->sim->now;
+    if (tcp->seen <= tcp->full)
+        return true;
+    return !tcp->across && tcp->sent < tcp->edge && tcp->data < tcp->limit &&
+           tcp->pace_ns <= tcp->sim->now;
 }
 
 static void grow(struct sirq_sim_tcp *tcp, uint32_t acked, uint64_t inflight_before)

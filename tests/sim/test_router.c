@@ -242,13 +242,13 @@ static void tcp_lost_acknowledgements_are_told_by_later_ones(void **state)
 
 /* ---- steering ---------------------------------------------------------------------------- */
 
-static void run_mix(bool threads, unsigned backlog, struct sirq_net_stats *net)
+static void run_mix(bool threads, unsigned backlog, uint64_t seed, struct sirq_net_stats *net)
 {
     static struct samples s;
     struct router r;
 
     s.n = 0;
-    router_open(&r, &(struct router_config){.seed = 7,
+    router_open(&r, &(struct router_config){.seed = seed,
                                             .ncpus = 4,
                                             .rps = 4,
                                             .threads = threads,
@@ -260,7 +260,7 @@ static void run_mix(bool threads, unsigned backlog, struct sirq_net_stats *net)
              (struct sirq_sim_across_config){.rtt_ns = ROUTER_MS, .stop_ns = 2 * ROUTER_S});
     ping(&r, &s, (struct sirq_sim_ping_config){.stop_ns = 2 * ROUTER_S});
     sirq_sim_run(r.sim, ROUTER_REST);
-    assert_true(s.n > 10);
+    assert_true(s.n > 0);
     sirq_net_stats_sum(r.net, net);
     router_check(&r);
     router_close(&r);
@@ -271,12 +271,30 @@ static void steered_flows_keep_their_order_and_sums(void **state)
     struct sirq_net_stats net;
 
     (void)state;
-    run_mix(false, 1000, &net);
+    run_mix(false, 1000, 7, &net);
     assert_true(net.steered > 1000 && net.polls_threaded == 0);
-    run_mix(false, 32, &net);
+    run_mix(false, 8, 7, &net);
     assert_true(net.verdict[SIRQ_DROP_BACKLOG_FULL] > 0);
-    run_mix(true, 100, &net);
+    run_mix(true, 100, 7, &net);
     assert_true(net.polls_threaded > 1000);
+}
+
+/* All begin at once: while one CPU sends what waited for ARP, others have the next frames. */
+static void frames_that_waited_for_arp_are_not_overtaken(void **state)
+{
+    (void)state;
+    for (unsigned seed = 1; seed <= 40; seed++) {
+        struct router r;
+
+        router_open(&r, &(struct router_config){
+                            .seed = seed, .ncpus = 4, .rps = 4, .line = 1000, .forward_ns = 15000});
+        for (unsigned i = 0; i < 8; i++)
+            flow(&r, i % 2 != 0, (uint16_t)(6000 + 8 * seed + i),
+                 (struct sirq_sim_across_config){.rtt_ns = ROUTER_MS, .stop_ns = 20 * ROUTER_MS});
+        sirq_sim_run(r.sim, ROUTER_REST);
+        router_check(&r);
+        router_close(&r);
+    }
 }
 
 /* ---- misuse --------------------------------------------------------------------------------- */
@@ -331,6 +349,7 @@ int main(void)
         cmocka_unit_test(tcp_bytes_arrive_whatever_is_lost),
         cmocka_unit_test(tcp_lost_acknowledgements_are_told_by_later_ones),
         cmocka_unit_test(steered_flows_keep_their_order_and_sums),
+        cmocka_unit_test(frames_that_waited_for_arp_are_not_overtaken),
         cmocka_unit_test(ports_are_opened_once_each),
         cmocka_unit_test(crossing_without_two_hosts_is_refused),
     };

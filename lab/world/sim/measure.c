@@ -26,13 +26,15 @@ struct disk_sample {
 };
 
 struct cpu_sample {
-    uint64_t softirq_ns, hardirq_ns, idle_ns, ksoftirqd_ns, punts, rcu_stalls, stall_jiffies;
+    uint64_t softirq_ns, hardirq_ns, idle_ns, idle_task_ns, ksoftirqd_ns, punts, rcu_stalls,
+        stall_jiffies;
 };
 
 struct sample {
     struct thread_sample *threads; /* of all groups, one after the other */
     struct nic_sample *nics;
     struct disk_sample *disks;
+    struct sirq_sim_flow_counts *flows;
     struct cpu_sample *cpus;
 };
 
@@ -75,6 +77,7 @@ static void sample_cpu(struct sirq_sim_rig *rig, unsigned cpu, struct cpu_sample
         .softirq_ns = stats.time_ns[SIRQ_SIM_SOFTIRQ],
         .hardirq_ns = stats.time_ns[SIRQ_SIM_HARDIRQ],
         .idle_ns = stats.time_ns[SIRQ_SIM_IDLE],
+        .idle_task_ns = stats.idle_task_ns,
         .ksoftirqd_ns = ksoftirqd.sched_ns,
         .punts = sirq_sim_core(rig->sim)->cpus[cpu].stats.punts,
         .rcu_stalls = stats.rcu_stalls,
@@ -103,6 +106,8 @@ static void take(struct world *world, struct sample *sample)
         sirq_sim_disk_stats(rig->disks[i].sim, &disk);
         sample->disks[i] = (struct disk_sample){.completed = disk.completed};
     }
+    for (uint32_t i = 0; i < rig->n_flows; i++)
+        sirq_sim_rig_flow_counts(&rig->flows[i], &sample->flows[i]);
     for (uint32_t i = 0; i < rig->spec->machine.cpus; i++)
         sample_cpu(rig, i, &sample->cpus[i]);
 }
@@ -114,9 +119,10 @@ static int sample_make(struct world *world, struct sample *sample, uint32_t thre
     sample->threads = calloc((size_t)threads + 1, sizeof(*sample->threads));
     sample->nics = calloc((size_t)spec->n_nics + 1, sizeof(*sample->nics));
     sample->disks = calloc((size_t)spec->n_disks + 1, sizeof(*sample->disks));
+    sample->flows = calloc((size_t)spec->n_flows + 1, sizeof(*sample->flows));
     sample->cpus = calloc((size_t)spec->machine.cpus + 1, sizeof(*sample->cpus));
     return sample->threads != NULL && sample->nics != NULL && sample->disks != NULL &&
-                   sample->cpus != NULL
+                   sample->flows != NULL && sample->cpus != NULL
                ? 0
                : -ENOMEM;
 }
@@ -126,6 +132,7 @@ static void sample_free(struct sample *sample)
     free(sample->threads);
     free(sample->nics);
     free(sample->disks);
+    free(sample->flows);
     free(sample->cpus);
 }
 
@@ -226,6 +233,18 @@ static double of_nic(const struct world *world, const struct sirq_sim_target *ta
                                           : (double)(b->dropped - a->dropped);
 }
 
+static double of_flows(const struct world *world, const struct sirq_sim_target *target)
+{
+    uint64_t packets = 0, bytes = 0;
+
+    for (uint32_t i = target->first; i < target->first + target->n; i++) {
+        packets += world->after.flows[i].packets - world->before.flows[i].packets;
+        bytes += world->after.flows[i].bytes - world->before.flows[i].bytes;
+    }
+    return target->what == SIRQ_SPEC_RATE ? per_second(world, packets)
+                                          : per_second(world, bytes) * 8 / 1e6;
+}
+
 /* Shares are means over the CPUs, counts are sums. */
 static double of_cpus(const struct world *world, const struct sirq_sim_target *target)
 {
@@ -237,6 +256,7 @@ static double of_cpus(const struct world *world, const struct sirq_sim_target *t
         sum.softirq_ns += b->softirq_ns - a->softirq_ns;
         sum.hardirq_ns += b->hardirq_ns - a->hardirq_ns;
         sum.idle_ns += b->idle_ns - a->idle_ns;
+        sum.idle_task_ns += b->idle_task_ns - a->idle_task_ns;
         sum.ksoftirqd_ns += b->ksoftirqd_ns - a->ksoftirqd_ns;
         sum.punts += b->punts - a->punts;
         sum.rcu_stalls += b->rcu_stalls - a->rcu_stalls;
@@ -250,6 +270,8 @@ static double of_cpus(const struct world *world, const struct sirq_sim_target *t
         return percent(world, sum.hardirq_ns) / target->n;
     case SIRQ_SPEC_IDLE:
         return percent(world, sum.idle_ns) / target->n;
+    case SIRQ_SPEC_IDLE_TASK:
+        return percent(world, sum.idle_task_ns) / target->n;
     case SIRQ_SPEC_KSOFTIRQD:
         return percent(world, sum.ksoftirqd_ns) / target->n;
     case SIRQ_SPEC_PUNTS:
@@ -297,6 +319,8 @@ static double scalar(const struct world *world, const struct sirq_sim_target *ta
         return of_nic(world, target);
     case SIRQ_SIM_CPU:
         return of_cpus(world, target);
+    case SIRQ_SIM_FLOWS:
+        return of_flows(world, target);
     default:
         return per_second(world, world->after.disks[target->first].completed -
                                      world->before.disks[target->first].completed);
@@ -357,6 +381,9 @@ static void connect(struct world *world, struct sirq_sim_outcome *out)
             connect_threads(world, target, &out->dists[d]);
         if (target->of == SIRQ_SIM_DISK)
             world->rig.disks[target->first].latency.dist[0] = &out->dists[d];
+        for (uint32_t i = target->first;
+             target->of == SIRQ_SIM_FLOWS && i < target->first + target->n; i++)
+            world->rig.flows[i].latency.dist[target->n == 1] = &out->dists[d];
         for (uint32_t i = target->first;
              target->of == SIRQ_SIM_CPU && i < target->first + target->n; i++)
             world->rig.cpus[i].sink[traced[target->what]].dist[target->n == 1] = &out->dists[d];

@@ -59,7 +59,10 @@ static void find_target(const struct sirq_spec *spec, const char *of,
     FIND(spec->threads, spec->n_threads, SIRQ_SIM_THREADS)
     FIND(spec->nics, spec->n_nics, SIRQ_SIM_NIC)
     FIND(spec->disks, spec->n_disks, SIRQ_SIM_DISK)
-    find_cpu(spec, of, target);
+    target->n = sirq_spec_flows_of(spec, of, &target->first);
+    target->of = SIRQ_SIM_FLOWS;
+    if (target->n == 0)
+        find_cpu(spec, of, target);
 }
 
 static int name_figure(struct sirq_sim_figure *figure, const char *name)

@@ -8,11 +8,11 @@
 
 #include "spec/spec.h"
 
-enum sirq_sim_of { SIRQ_SIM_THREADS, SIRQ_SIM_NIC, SIRQ_SIM_DISK, SIRQ_SIM_CPU };
+enum sirq_sim_of { SIRQ_SIM_THREADS, SIRQ_SIM_NIC, SIRQ_SIM_DISK, SIRQ_SIM_FLOWS, SIRQ_SIM_CPU };
 
 #define SIRQ_SIM_ALL UINT32_MAX /* threads of a group */
 
-/* Of what: group, NIC or disk number `first`; CPUs first..first + n - 1. */
+/* Of what: group, NIC or disk number `first`; CPUs or flows first..first + n - 1. */
 struct sirq_sim_target {
     enum sirq_sim_of of;
     enum sirq_spec_what what;

@@ -397,7 +397,8 @@ const struct sirq_spec_figure *sirq_sim_report_published(const struct sirq_sim_r
     if (report->rates)
         return NULL;
     return sirq_spec_figure(report->published, variant->spec, variant->setup, row->policy->name,
-                            variant->plan.figures[figure].name);
+                            variant->plan.figures[figure].name,
+                            variant->plan.figures[figure].measure->published);
 }
 
 static void print_legend(const struct sirq_sim_report *report, bool nothing, FILE *out)

@@ -16,6 +16,8 @@
 #define POOL_SLACK 1024u
 #define POOL_MOST (1u << 20)
 #define FRAME 60u
+#define BACKLOG 1000u
+#define IN_HANDS 512u
 #define NS_PER_MS UINT64_C(1000000)
 
 static void note_report(void *arg, unsigned cpu, const char *what, uint64_t value)
@@ -64,16 +66,20 @@ static int open_nic(struct sirq_sim_rig *rig, struct sirq_sim_rig_nic *nic, stru
         .ring_size = nic->spec->ring,
         .irq_interval_ns = nic->spec->irq_interval_ns,
         .rings = nic->spec->rings,
+        .tx_ring_size = nic->spec->tx_ring,
         .line_mbit = nic->spec->line_mbit,
+        .line_queue_ns = nic->spec->line_queue_ns,
     };
     int rc = sirq_sim_nic_create(rig->sim, &config, &nic->sim, err);
 
     nic->n_rings = nic->spec->rings != 0 ? nic->spec->rings : 1;
-    nic->rings = many(nic->n_rings, sizeof(*nic->rings), err);
+    nic->n_ports = sirq_sim_rig_ports(rig->spec, nic->spec);
+    nic->rings = many((size_t)nic->n_rings * nic->n_ports, sizeof(*nic->rings), err);
     if (nic->rings == NULL)
         return -ENOMEM;
-    for (uint32_t i = 0; i < nic->n_rings && !rc; i++) {
-        const struct sirq_netdev_config dev = {.device = nic->sim, .queue = i};
+    for (uint32_t i = 0; i < nic->n_rings * nic->n_ports && !rc; i++) {
+        const struct sirq_netdev_config dev = {
+            .device = nic->sim, .queue = i % nic->n_rings, .port = i / nic->n_rings};
 
         rc = sirq_netdev_open(&nic->rings[i], rig->net, &sirq_sim_driver, &dev, err);
         nic->n_open += !rc;
@@ -147,7 +153,18 @@ struct sirq_sim_rig_nic *sirq_sim_rig_nic(struct sirq_sim_rig *rig, const char *
 
 /* ---- packet path ------------------------------------------------------------------------- */
 
-/* A pool that every socket can fill its queue from. */
+/* Frames that backlogs hold, and those that CPUs have in hands or on their way out. */
+static uint64_t backlogs(const struct sirq_spec *spec)
+{
+    uint64_t each = spec->net.max_backlog != 0 ? spec->net.max_backlog : BACKLOG;
+    bool steered = false;
+
+    for (uint32_t i = 0; i < spec->n_nics; i++)
+        steered = steered || spec->nics[i].n_rps != 0;
+    return steered || spec->n_hosts != 0 ? (each + IN_HANDS) * spec->machine.cpus : 0;
+}
+
+/* A pool that every socket and backlog can fill its queue from. */
 static int open_net(struct sirq_sim_rig *rig, struct sirq_error *err)
 {
     uint64_t sockets = 0, packets = POOL_SLACK;
@@ -155,6 +172,7 @@ static int open_net(struct sirq_sim_rig *rig, struct sirq_error *err)
         .netdev_budget = rig->spec->net.netdev_budget,
         .wake_every_poll = true, /* as Linux does */
         .poll_until_budget = rig->spec->net.poll_until_budget,
+        .netdev_max_backlog = rig->spec->net.max_backlog,
     };
     int rc;
 
@@ -171,6 +189,7 @@ static int open_net(struct sirq_sim_rig *rig, struct sirq_error *err)
     if (sockets > SOCKETS)
         return sirq_fail(err, EINVAL, "threads: %llu of them have sockets: at most %u",
                          (unsigned long long)sockets, SOCKETS);
+    packets += backlogs(rig->spec);
     net.max_sockets = sockets != 0 ? (unsigned)sockets : 1;
     net.pool_packets = packets < POOL_MOST ? (unsigned)packets : POOL_MOST;
     rc = sirq_net_create(&rig->net, sirq_sim_core(rig->sim), &net);
@@ -352,11 +371,15 @@ int sirq_sim_rig_open(struct sirq_sim_rig *rig, const struct sirq_sim_rig_config
     if (!rc)
         rc = open_nics(rig, err);
     if (!rc)
+        rc = sirq_sim_rig_steer(rig, err);
+    if (!rc)
         rc = open_disks(rig, err);
     if (!rc)
         rc = open_threads(rig, err);
     for (uint32_t i = 0; i < rig->spec->n_traffic && !rc; i++)
         rc = open_source(rig, &rig->spec->traffic[i], err);
+    if (!rc)
+        rc = sirq_sim_rig_flows(rig, err);
     for (uint32_t i = 0; i < rig->n_nics && !rc; i++)
         rc = attach_nic(rig, &rig->nics[i], err);
     return rc;
@@ -364,7 +387,7 @@ int sirq_sim_rig_open(struct sirq_sim_rig *rig, const struct sirq_sim_rig_config
 
 static void close_nic(struct sirq_sim_rig_nic *nic)
 {
-    for (uint32_t i = 0; i < nic->n_open; i++)
+    for (uint32_t i = nic->n_open; i-- > 0;) /* the first port of a ring last */
         sirq_netdev_close(&nic->rings[i]);
     free(nic->rings);
 }
@@ -388,6 +411,7 @@ void sirq_sim_rig_close(struct sirq_sim_rig *rig)
         close_group(&rig->groups[i]);
     for (uint32_t i = 0; i < rig->n_nics; i++)
         close_nic(&rig->nics[i]);
+    sirq_sim_rig_flows_close(rig);
     sirq_net_destroy(rig->net);
     sirq_sim_destroy(rig->sim);
     free(rig->groups);

@@ -52,8 +52,24 @@ struct sirq_sim_group {
 struct sirq_sim_rig_nic {
     const struct sirq_spec_nic *spec;
     struct sirq_sim_nic *sim;
-    struct sirq_netdev *rings;
-    uint32_t n_rings, n_open, n_attached;
+    struct sirq_netdev *rings; /* of port 0, then of port 1, ... */
+    uint32_t n_rings, n_ports, n_open, n_attached;
+};
+
+/* One of a ping's flow: answers of a while may be one value. */
+struct sirq_sim_rig_ping {
+    struct sirq_sim_rig_flow *flow;
+    struct sirq_sim_ping *sim;
+    uint64_t while_ns, sum_ns, n; /* since the beginning of this one; in it */
+};
+
+struct sirq_sim_rig_flow {
+    const struct sirq_spec_flow *spec;
+    struct sirq_sim_rig *rig;
+    struct sirq_sim_tcp **tcp;       /* of a tcp flow, else null */
+    struct sirq_sim_rig_ping *pings; /* of a ping */
+    uint32_t n;
+    struct sirq_sim_sink latency;
 };
 
 struct sirq_sim_rig_disk {
@@ -86,7 +102,10 @@ struct sirq_sim_rig {
     struct sirq_sim_group *groups;
     struct sirq_sim_rig_cpu *cpus; /* null: nothing is traced */
     struct sirq_sim_rig_disk *disks;
-    uint32_t n_nics, n_groups, n_disks;
+    struct sirq_sim_host **hosts;
+    struct sirq_sim_rig_flow *flows;
+    uint32_t n_nics, n_groups, n_disks, n_flows;
+    bool threaded;   /* backlogs */
     uint64_t end_ns; /* of all traffic */
     uint16_t next_port;
     bool measuring, closing, quit;
@@ -120,6 +139,18 @@ void sirq_sim_rig_trace_end(struct sirq_sim_rig *rig);
 struct sirq_sim_rig_nic *sirq_sim_rig_nic(struct sirq_sim_rig *rig, const char *name,
                                           const char *who, struct sirq_error *err);
 
+/* router.c: how many ports of the NIC have hosts, at least one; addresses and RPS of its devices,
+ * which are open; hosts and flows, when all are; what they count; their memory. */
+uint32_t sirq_sim_rig_ports(const struct sirq_spec *spec, const struct sirq_spec_nic *nic);
+int sirq_sim_rig_steer(struct sirq_sim_rig *rig, struct sirq_error *err);
+int sirq_sim_rig_flows(struct sirq_sim_rig *rig, struct sirq_error *err);
+struct sirq_sim_flow_counts {
+    uint64_t packets, bytes; /* segments or answers that arrived; payload, each byte once */
+};
+void sirq_sim_rig_flow_counts(const struct sirq_sim_rig_flow *flow,
+                              struct sirq_sim_flow_counts *out);
+void sirq_sim_rig_flows_close(struct sirq_sim_rig *rig);
+
 /* Threads of an entry: a count of 0 means one. */
 static inline uint32_t sirq_sim_count(const struct sirq_spec_threads *spec)
 {
@@ -127,13 +158,19 @@ static inline uint32_t sirq_sim_count(const struct sirq_spec_threads *spec)
 }
 
 /* While measured, `ns` goes where somebody asked for it. */
-static inline void sirq_sim_record(const struct sirq_sim_thread *thread,
-                                   const struct sirq_sim_sink *sink, uint64_t ns)
+static inline void sirq_sim_sink_add(const struct sirq_sim_rig *rig,
+                                     const struct sirq_sim_sink *sink, uint64_t ns)
 {
-    for (unsigned i = 0; i < 2 && thread->rig->measuring; i++) {
+    for (unsigned i = 0; i < 2 && rig->measuring; i++) {
         if (sink->dist[i] != NULL)
             sirq_dist_add(sink->dist[i], ns);
     }
+}
+
+static inline void sirq_sim_record(const struct sirq_sim_thread *thread,
+                                   const struct sirq_sim_sink *sink, uint64_t ns)
+{
+    sirq_sim_sink_add(thread->rig, sink, ns);
 }
 
 #endif

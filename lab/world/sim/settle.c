@@ -15,7 +15,9 @@
 struct sums {
     struct sirq_sim_nic_stats nic;
     struct sirq_net_stats net;
+    struct sirq_sim_crossing_stats crossing;
     uint64_t verdicts, taken, queued; /* acks too; by threads; on sockets */
+    uint64_t tx_verdicts;
 };
 
 static void sums_take(struct sirq_sim_rig *rig, struct sums *sums)
@@ -31,6 +33,10 @@ static void sums_take(struct sirq_sim_rig *rig, struct sums *sums)
         sums->nic.waiting += nic.waiting;
     }
     sirq_net_stats_sum(rig->net, &sums->net);
+    sirq_sim_crossing_stats(rig->sim, &sums->crossing);
+    sums->verdicts = sums->net.handled + sums->net.forwarded;
+    for (unsigned i = 0; i < SIRQ_NR_TX_DROPS; i++)
+        sums->tx_verdicts += sums->net.tx_verdict[i];
     for (unsigned i = 0; i < SIRQ_NR_DROPS; i++)
         sums->verdicts += sums->net.verdict[i];
     for (uint32_t g = 0; g < rig->n_groups; g++) {
@@ -53,6 +59,25 @@ static void sums_take(struct sirq_sim_rig *rig, struct sums *sums)
     }
 }
 
+/* What left the stack arrived somewhere, and no flow was reordered. */
+static int check_sent(const struct sums *s, struct sirq_error *err)
+{
+    uint64_t sent = s->net.tx_verdict[SIRQ_TX_SENT];
+
+    if (s->net.steered == s->net.received_rps && s->net.tx_held == s->net.tx_released &&
+        s->net.tx_frames == s->tx_verdicts && sent == s->crossing.arrived + s->crossing.strange &&
+        s->crossing.disordered == 0)
+        return 0;
+    return sirq_fail(err, EPROTO,
+                     "sums are not exact: %llu steered, %llu of them taken, %llu to send, %llu "
+                     "sent, %llu arrived, %llu others, %llu out of order",
+                     (unsigned long long)s->net.steered, (unsigned long long)s->net.received_rps,
+                     (unsigned long long)s->net.tx_frames, (unsigned long long)sent,
+                     (unsigned long long)s->crossing.arrived,
+                     (unsigned long long)s->crossing.strange,
+                     (unsigned long long)s->crossing.disordered);
+}
+
 static int check_sums(struct sirq_sim_rig *rig, struct sirq_error *err)
 {
     struct sums s;
@@ -60,7 +85,7 @@ static int check_sums(struct sirq_sim_rig *rig, struct sirq_error *err)
     sums_take(rig, &s);
     if (s.nic.arrived == s.nic.dropped + s.nic.taken + s.nic.waiting && s.nic.taken == s.verdicts &&
         s.net.verdict[SIRQ_DELIVERED] == s.taken + s.queued)
-        return 0;
+        return check_sent(&s, err);
     return sirq_fail(err, EPROTO,
                      "sums are not exact: %llu arrived, %llu dropped by NICs, %llu taken, "
                      "%llu waiting, %llu delivered, %llu received, %llu queued",
@@ -70,13 +95,18 @@ static int check_sums(struct sirq_sim_rig *rig, struct sirq_error *err)
                      (unsigned long long)s.queued);
 }
 
-/* Nothing waits on a ring or a socket. */
-static bool at_rest(struct sirq_sim_rig *rig)
+/* Nothing waits on a ring, a backlog, a socket or for its turn to leave, and nothing came since
+ * the last look: hosts have no more to say either. */
+static bool at_rest(struct sirq_sim_rig *rig, uint64_t *arrived)
 {
+    uint64_t before = *arrived;
     struct sums s;
 
     sums_take(rig, &s);
-    return s.nic.waiting == 0 && s.queued == 0 && s.net.verdict[SIRQ_DELIVERED] == s.taken;
+    *arrived = s.nic.arrived;
+    return s.nic.waiting == 0 && s.queued == 0 && s.net.verdict[SIRQ_DELIVERED] == s.taken &&
+           s.net.steered == s.net.received_rps && s.net.tx_held == s.net.tx_released &&
+           (rig->n_flows == 0 || s.nic.arrived == before);
 }
 
 static bool all_done(const struct sirq_sim_rig *rig)
@@ -97,11 +127,13 @@ static void pass(struct sirq_sim_rig *rig)
 
 int sirq_sim_rig_settle(struct sirq_sim_rig *rig, struct sirq_error *err)
 {
+    uint64_t arrived = 0;
+
     rig->closing = true;
     sirq_set_policy(sirq_sim_core(rig->sim), sirq_policy_default());
     for (unsigned i = 0; i < DRAINS; i++) {
         pass(rig);
-        if (at_rest(rig))
+        if (at_rest(rig, &arrived))
             break;
     }
     return check_sums(rig, err);
@@ -120,4 +152,6 @@ void sirq_sim_rig_end(struct sirq_sim_rig *rig)
     }
     for (unsigned i = 0; i < DRAINS && !all_done(rig); i++)
         pass(rig);
+    if (rig->threaded)
+        sirq_sim_backlog_unthread(rig->sim, rig->net, NULL);
 }

@@ -379,4 +379,8 @@ void sirq_sim_cpu_stats(const struct sirq_sim *sim, unsigned cpu, struct sirq_si
         out->time_ns[i] = vcpu->time_ns[i];
     if (vcpu->waiting)
         out->time_ns[vcpu->wait_level] += sim->now - vcpu->wait_since;
+    for (unsigned i = 0; i < SIM_LEVELS; i++)
+        out->idle_task_ns += vcpu->idle->time_ns[i];
+    if (vcpu->waiting && vcpu->curr == vcpu->idle)
+        out->idle_task_ns += sim->now - vcpu->wait_since;
 }

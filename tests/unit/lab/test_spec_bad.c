@@ -75,8 +75,8 @@ static void key_wrong_is_refused_with_what_there_is(void **state)
          "threads[1].rr_client.rtt_us: no such key; its unit is another: give rtt_ns"},
         {"run:", "runs:", 25,
          "runs: no such key; did you mean run? there are: name, summary, published, unpatched, "
-         "machine, costs_ns, net, nics, disks, threads, traffic, setups, policies, run, measure, "
-         "claims"},
+         "machine, costs_ns, net, nics, disks, threads, traffic, hosts, flows, setups, policies, "
+         "run, measure, ..."},
         {"hz: 1000", "hz: 1000, hz: 100", 2, "machine.hz: given twice; leave one out"},
         {"hz: 1000", "? [hz] : 1000", 2, "machine: a key is a word, not a list or a mapping"},
         {"disk: sda", "<<: {disk: sda}", 15,
@@ -113,7 +113,7 @@ static void value_of_wrong_type_is_refused(void **state)
         {"what: rate", "what: rates", 27,
          "measure[0].what: 'rates': did you mean rate? there are: rate, mbit, cpu, own_cpu, "
          "latency, wakeup, fairness, cpu_fairness, stalls, stall_after, drops, softirq, hardirq, "
-         "idle, ksoftirqd, run, ..."},
+         "idle, idle_task, ksoftirqd, ..."},
         {"stat: p99", "stat: p98", 28,
          "measure[1].stat: 'p98': did you mean p90? there are: min, mean, p50, p90, p99, p999, "
          "max, stddev"},
@@ -191,8 +191,8 @@ static void machine_that_cannot_be_is_refused(void **state)
         {"hz: 1000", "hz: 1000, ksoftirqd: {class: fifo}", 2,
          "machine.ksoftirqd.priority: is missing; fifo and rr need 1 to 99"},
         {"name: sda", "name: eth0", 5,
-         "nics[0].name: 'eth0' is the name of another NIC, disk or group of threads too; give "
-         "another"},
+         "nics[0].name: 'eth0' is the name of another NIC, disk, host, flow or group of threads "
+         "too; give another"},
         {"name: sda", "name: cpu0", 7,
          "disks[0].name: 'cpu0': measures call CPUs so; give another"},
         {"name: sda", "name: s.a", 7,
@@ -239,6 +239,47 @@ static void threads_that_cannot_be_are_refused(void **state)
 
     (void)state;
     ALL_REFUSED(bad);
+}
+
+#define CROSSING                            \
+    "hosts:\n"                              \
+    "  - {name: lan, nic: eth0}\n"          \
+    "  - {name: wan, nic: eth0, port: 1}\n" \
+    "flows:\n"                              \
+    "  - {name: up, from: lan, to: wan, tcp: {rtt_ns: 1000}}\nsetups:"
+
+static void flows_that_cannot_be_are_refused(void **state)
+{
+    static const struct {
+        const char *what, *by, *line;
+    } bad[] = {
+        {"nic: eth0, port", "nic: eth1, port",
+         "t.yaml:39: hosts[1].nic: 'eth1': no such NIC; did you mean eth0? there are: eth0"},
+        {"port: 1", "port: 0", "t.yaml:39: hosts[1].port: 0: 'lan' is there already; give another"},
+        {"port: 1", "port: 8", "t.yaml:39: hosts[1].port: 8: give 0 to 7"},
+        {"from: lan", "from: men",
+         "t.yaml:41: flows[0].from: 'men': no such host; there are: lan, wan"},
+        {"to: wan", "to: lan",
+         "t.yaml:41: flows[0].to: 'lan': it comes from there; give another host"},
+        {", tcp: {rtt_ns: 1000}", "", "t.yaml:41: flows[0]: says not what it is; give tcp or ping"},
+        {"tcp:", "ping: {rtt_ns: 1}, tcp:", "t.yaml:41: flows[0]: is tcp and ping; give one"},
+        {"tcp: {rtt_ns: 1000}", "ping: {}",
+         "t.yaml:41: flows[0].ping.rtt_ns: is missing; give 1 to 10000000000"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        char crossing[512];
+        const char *at = strstr(CROSSING, bad[i].what);
+        struct sirq_spec_text text;
+
+        assert_non_null(at);
+        snprintf(crossing, sizeof(crossing), "%.*s%s%s", (int)(at - CROSSING), CROSSING, bad[i].by,
+                 at + strlen(bad[i].what));
+        text = sirq_spec_changed("setups:", crossing);
+        sirq_spec_refused(&text, UINT32_MAX, NULL, bad[i].line);
+        free(text.text);
+    }
 }
 
 static void traffic_that_cannot_be_is_refused(void **state)
@@ -296,7 +337,7 @@ static void comparison_that_cannot_be_is_refused(void **state)
         {"of: rx, what: rate", "of: rx, what: stalls", 27,
          "measure[0].of: 'rx': stalls is measured of a watchdog or CPUs"},
         {"of: rx, what: rate", "of: eth0, what: latency, stat: p50", 27,
-         "measure[0].of: 'eth0': latency is measured of threads or a disk"},
+         "measure[0].of: 'eth0': latency is measured of threads or a disk or flows"},
         {"name: rate, of: rx", "name: rate%, each: true, of: eth0", 27,
          "measure[0].each: true: is for threads, and 'eth0' is none"},
         {"what: rate", "what: rate, stat: mean", 27,
@@ -364,8 +405,8 @@ static void text_endless_is_refused(void **state)
         text[i] = "a: 1\n"[i % 5];
     text_refused(text, len - len % 5,
                  "t.yaml:1: a: no such key; there are: name, summary, published, unpatched, "
-                 "machine, costs_ns, net, nics, disks, threads, traffic, setups, policies, run, "
-                 "measure, claims");
+                 "machine, costs_ns, net, nics, disks, threads, traffic, hosts, flows, setups, "
+                 "policies, run, measure, ...");
     memcpy(text, "policies: [", 11); /* NOLINT(bugprone-not-null-terminated-result) */
     for (size_t i = 11; i < len - 1; i++)
         text[i] = "a,"[(i - 11) % 2];
@@ -438,6 +479,7 @@ int main(void)
         cmocka_unit_test(machine_that_cannot_be_is_refused),
         cmocka_unit_test(threads_that_cannot_be_are_refused),
         cmocka_unit_test(traffic_that_cannot_be_is_refused),
+        cmocka_unit_test(flows_that_cannot_be_are_refused),
         cmocka_unit_test(comparison_that_cannot_be_is_refused),
         cmocka_unit_test(text_of_something_else_is_refused),
         cmocka_unit_test(text_endless_is_refused),

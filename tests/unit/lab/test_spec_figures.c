@@ -59,8 +59,9 @@ static void shipped_figures_meet_measures(void **state)
         for (uint32_t s = 0; s < spec->n_setups; s++) {
             for (unsigned p = 0; sirq_policies[p] != NULL; p++) {
                 for (uint32_t m = 0; m < spec->n_measure; m++)
-                    met += sirq_spec_figure(&figures, spec, s, sirq_policies[p]->name,
-                                            spec->measure[m].name) != NULL;
+                    met +=
+                        sirq_spec_figure(&figures, spec, s, sirq_policies[p]->name,
+                                         spec->measure[m].name, spec->measure[m].published) != NULL;
             }
         }
         assert_true(figures.n == 0 || met > 5);
@@ -82,14 +83,14 @@ static void figure_before_is_the_policy_that_it_was(void **state)
     assert_int_equal(sirq_spec_read(&text, "udp-flood", &err), 0);
     assert_int_equal(sirq_spec_parse(&spec, &text, 0, NULL, 0, &err), 0);
     assert_int_equal(sirq_spec_figures(&figures, spec, &text, &err), 0);
-    figure = sirq_spec_figure(&figures, spec, 0, "time2ms", "receiver_rate");
+    figure = sirq_spec_figure(&figures, spec, 0, "time2ms", "receiver_rate", NULL);
     assert_non_null(figure);
     assert_true(figure->value == 2000);
     assert_int_equal(figure->role, SIRQ_SPEC_BASELINE);
     assert_true(figure->scored);
     assert_string_equal(figure->unit, "packets/s");
-    assert_null(sirq_spec_figure(&figures, spec, 0, "before", "receiver_rate"));
-    assert_null(sirq_spec_figure(&figures, spec, 0, "looped", "receiver_rate"));
+    assert_null(sirq_spec_figure(&figures, spec, 0, "before", "receiver_rate", NULL));
+    assert_null(sirq_spec_figure(&figures, spec, 0, "looped", "receiver_rate", NULL));
     sirq_spec_figures_free(&figures);
     sirq_spec_free(spec);
     sirq_spec_text_free(&text);
@@ -167,8 +168,8 @@ static void figures_beside_the_file_are_read(void **state)
           file);
     fclose(file);
     assert_int_equal(sirq_spec_figures(&figures, spec, &text, &err), 0);
-    assert_true(sirq_spec_figure(&figures, spec, 0, "looped", "rate")->value == 2.5);
-    assert_null(sirq_spec_figure(&figures, spec, 1, "looped", "rate"));
+    assert_true(sirq_spec_figure(&figures, spec, 0, "looped", "rate", NULL)->value == 2.5);
+    assert_null(sirq_spec_figure(&figures, spec, 1, "looped", "rate", NULL));
     sirq_spec_figures_free(&figures);
     sirq_spec_free(spec);
     sirq_spec_text_free(&text);
