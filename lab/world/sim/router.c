@@ -2,7 +2,8 @@
 /*
  * The machine as a router: where an experiment has hosts, each port of a NIC that one is at has a
  * subnet of its own, 10.N.P.0/24 for port P of NIC N, with the machine as .1 and the host as .2.
- * Flows' ports are drawn from the seed, and with them the CPUs that RPS sends them to.
+ * Flows' ports are drawn from the seed, and with them the CPUs that RPS sends them to; so is when
+ * each begins, within the first second.
  */
 #include "rig.h"
 
@@ -17,6 +18,7 @@
 #define SERVER_PORT 5001u
 #define PORT_FIRST 32768u /* as Linux draws them */
 #define PORTS 28232u
+#define START_NS UINT64_C(1000000000)
 
 static uint32_t addr_of(uint32_t nic, uint32_t port, uint32_t who)
 {
@@ -117,6 +119,12 @@ static uint16_t draw_port(struct sirq_sim_rig *rig)
     return (uint16_t)(PORT_FIRST + sirq_sim_random(rig->sim, PORTS));
 }
 
+/* Programs that are started together do not begin at once. */
+static uint64_t draw_start(struct sirq_sim_rig *rig)
+{
+    return sirq_sim_random(rig->sim, START_NS);
+}
+
 static void answered(void *arg, uint64_t rtt_ns)
 {
     struct sirq_sim_rig_ping *ping = arg;
@@ -150,6 +158,7 @@ static int open_ping(struct sirq_sim_rig_flow *flow, struct sirq_sim_rig_ping *p
         .rtt_ns = spec->rtt_ns,
         .interval_ns = spec->interval_ns,
         .timeout_ns = spec->timeout_ns,
+        .start_ns = draw_start(flow->rig),
         .stop_ns = flow->rig->end_ns,
         .answered = answered,
         .arg = ping,
@@ -172,6 +181,7 @@ static int open_tcp(struct sirq_sim_rig_flow *flow, struct sirq_sim_tcp **tcp,
         .rtt_ns = spec->rtt_ns,
         .rtt_jitter_ns = spec->rtt_jitter_ns,
         .rate = (uint64_t)spec->limit_mbit * 1000000,
+        .start_ns = draw_start(flow->rig),
         .stop_ns = flow->rig->end_ns,
     };
 

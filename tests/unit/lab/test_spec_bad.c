@@ -450,8 +450,10 @@ static void file_that_cannot_be_read_is_refused(void **state)
     read_refused(path, line);
     unlink(path);
     read_refused("/dev/zero", "/dev/zero: is not a regular file; give one");
-    read_refused("udp-flod", "udp-flod: no such experiment; did you mean udp-flood? there are: "
-                             "softirq-latency, tcp-rr, udp-flood; a file has a / or . in its name");
+    read_refused(
+        "udp-flod",
+        "udp-flod: no such experiment; did you mean udp-flood? there are: "
+        "rrul-router, softirq-latency, tcp-rr, udp-flood; a file has a / or . in its name");
     assert_non_null(mkdtemp(dir));
     snprintf(line, sizeof(line), "%s: cannot be read: Is a directory", dir);
     read_refused(dir, line);
