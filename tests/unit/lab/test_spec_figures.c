@@ -179,6 +179,36 @@ static void figures_beside_the_file_are_read(void **state)
     rmdir(dir);
 }
 
+/* Other names for setups and policies, of one setup and one measure. */
+static void figure_is_found_under_the_names_of_its_publisher(void **state)
+{
+    struct sirq_spec_figures figures;
+    struct sirq_spec_text text;
+    struct sirq_spec *spec;
+    struct sirq_error err;
+    const struct sirq_spec_row *row;
+    const struct sirq_spec_figure *f;
+
+    (void)state;
+    assert_int_equal(sirq_spec_read(&text, "rrul-router", &err), 0);
+    assert_int_equal(sirq_spec_parse(&spec, &text, UINT32_MAX, NULL, 0, &err), 0);
+    assert_int_equal(sirq_spec_figures(&figures, spec, &text, &err), 0);
+    row = spec->measure[0].published;
+    assert_non_null(row);
+    f = sirq_spec_figure(&figures, spec, 0, "ksoftirqd", spec->measure[0].name, row);
+    assert_non_null(f);
+    assert_string_equal(f->policy, "rps");
+    f = sirq_spec_figure(&figures, spec, 1, "ksoftirqd", spec->measure[0].name, row);
+    assert_non_null(f);
+    assert_string_equal(f->policy, "rps_threaded");
+    assert_string_equal(f->setup, row->setup);
+    assert_null(sirq_spec_figure(&figures, spec, 1, "time2ms", spec->measure[0].name, row));
+    assert_null(sirq_spec_figure(&figures, spec, 1, "ksoftirqd", spec->measure[0].name, NULL));
+    sirq_spec_figures_free(&figures);
+    sirq_spec_free(spec);
+    sirq_spec_text_free(&text);
+}
+
 static void figures_not_shipped_are_refused(void **state)
 {
     struct sirq_spec_text text = sirq_spec_changed("name: good", "published: udp_flod");
@@ -204,6 +234,7 @@ int main(void)
         cmocka_unit_test(figure_before_is_the_policy_that_it_was),
         cmocka_unit_test(figures_wrong_are_refused_with_their_line),
         cmocka_unit_test(figures_beside_the_file_are_read),
+        cmocka_unit_test(figure_is_found_under_the_names_of_its_publisher),
         cmocka_unit_test(figures_not_shipped_are_refused),
     };
 
