@@ -193,6 +193,30 @@ static void tcp_small_window_carries_one_window_per_round_trip(void **state)
     router_close(&r);
 }
 
+/* A pace keeps segments apart and not the window small: 500 Mbit/s at 40 ms are 1727 segments. */
+static void tcp_paced_flow_reaches_its_rate_at_a_long_round_trip(void **state)
+{
+    struct sirq_sim_tcp_stats before, after;
+    struct sirq_sim_tcp *tcp;
+    struct router r;
+
+    (void)state;
+    router_open(&r, &(struct router_config){.seed = 1});
+    tcp = flow(
+        &r, false, 6000,
+        (struct sirq_sim_across_config){
+            .window = 4096, .rtt_ns = 40 * ROUTER_MS, .rate = 500000000, .stop_ns = 5 * ROUTER_S});
+    sirq_sim_run(r.sim, 3 * ROUTER_S);
+    sirq_sim_tcp_stats(tcp, &before);
+    sirq_sim_run(r.sim, 5 * ROUTER_S);
+    sirq_sim_tcp_stats(tcp, &after);
+    assert_in_range((after.goodput_bytes - before.goodput_bytes) * 8 / 2, 480000000, 501000000);
+    assert_in_range(after.cwnd, 1700, 3600); /* what it cannot fill it does not open */
+    sirq_sim_run(r.sim, 5 * ROUTER_S + ROUTER_REST);
+    router_check(&r);
+    router_close(&r);
+}
+
 static void tcp_bytes_arrive_whatever_is_lost(void **state)
 {
     struct sirq_sim_tcp_stats stats;
@@ -346,6 +370,7 @@ int main(void)
         cmocka_unit_test(ping_without_interval_follows_its_answer),
         cmocka_unit_test(ping_without_an_answer_is_asked_again_after_its_timeout),
         cmocka_unit_test(tcp_small_window_carries_one_window_per_round_trip),
+        cmocka_unit_test(tcp_paced_flow_reaches_its_rate_at_a_long_round_trip),
         cmocka_unit_test(tcp_bytes_arrive_whatever_is_lost),
         cmocka_unit_test(tcp_lost_acknowledgements_are_told_by_later_ones),
         cmocka_unit_test(steered_flows_keep_their_order_and_sums),
