@@ -79,7 +79,8 @@ const struct sirq_spec_figure *sirq_results_published(const struct sirq_results 
 {
     for (uint32_t i = 0; results->spec != NULL && i < results->spec->n_setups; i++) {
         if (strcmp(results->spec->setups[i].name, row->setup) == 0)
-            return sirq_spec_figure(results->published, results->spec, i, row->policy, metric, NULL);
+            return sirq_spec_figure(results->published, results->spec, i, row->policy, metric,
+                                    NULL);
     }
     return NULL;
 }
