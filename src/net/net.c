@@ -78,7 +78,6 @@ static void net_free(struct sirq_net *net)
     sirq_table_fini(&net->table);
     sirq_table_fini(&net->table6);
     sirq_backlogs_fini(net);
-    sirq_inet_fini(net);
     free(net->rfs_table);
     free(net->cpus);
     free(net);
@@ -144,6 +143,7 @@ void sirq_net_destroy(struct sirq_net *net)
         while (sirq_pending(&core->cpus[i]) & (SIRQ_BIT(SIRQ_NET_RX) | SIRQ_BIT(SIRQ_NET_TX)))
             core->host->relax(&core->cpus[i]);
     sirq_synchronize(core);
+    sirq_inet_fini(net); /* its timer must not find a CPU without a stack */
     for (unsigned i = 0; i < core->ncpus; i++) {
         core->cpus[i].run_end = NULL;
         core->cpus[i].net = NULL;
