@@ -34,6 +34,9 @@ static const struct wire_receiver *const receivers[] = {&wire_xdp, &wire_packet,
                                                         &wire_uring};
 #define NRECEIVERS (sizeof(receivers) / sizeof(receivers[0]))
 
+static const struct wire_sender *const senders[] = {&wire_skbs, &wire_pages};
+#define NSENDERS (sizeof(senders) / sizeof(senders[0]))
+
 static const uint64_t rates[] = {200000, 400000, 800000, 0};
 #define NRATES (sizeof(rates) / sizeof(rates[0]))
 
@@ -45,6 +48,8 @@ struct sample {
 
 struct job {
     const struct wire_receiver *receiver;
+    const struct wire_sender *sender;
+    uint64_t pps;
     const struct bench_options *options;
     const char *why;
 };
@@ -81,7 +86,7 @@ static void be_fifo(int priority)
         bench_die("wire: SCHED_FIFO", errno);
 }
 
-static void measure_window(const struct job *job, uint64_t pps, struct sample *sample)
+static void measure_window(const struct job *job, struct sample *sample)
 {
     uint64_t cpu, count, start;
     pid_t sender = fork();
@@ -89,7 +94,7 @@ static void measure_window(const struct job *job, uint64_t pps, struct sample *s
     if (sender == 0)
         be_fifo(job->options->priority);
     if (sender == 0)
-        wire_net_send(job->options, pps, job->receiver->kernel);
+        job->sender->send(job->options, job->pps, job->receiver->kernel);
     if (sender < 0)
         bench_die("wire: fork", errno);
     pause_ns(WARM_NS);
@@ -109,31 +114,30 @@ static void measure_window(const struct job *job, uint64_t pps, struct sample *s
 }
 
 /* In the measuring process, whose main thread stays above those it looks at. */
-static void measure(const struct wire_receiver *receiver, const struct bench_options *options,
-                    uint64_t pps, struct sample *sample)
+static void measure(struct job *job, struct sample *sample)
 {
-    struct job job = {receiver, options, wire_net_enter()};
+    const struct bench_options *options = job->options;
     pthread_t thread;
 
+    job->why = wire_net_enter();
     be_fifo(options->priority); /* the receiver's threads and the sender inherit it */
 
-    if (job.why == NULL && pthread_create(&thread, NULL, receive, &job) == 0) {
+    if (job->why == NULL && pthread_create(&thread, NULL, receive, job) == 0) {
         while (!__atomic_load_n(&wire_ready, __ATOMIC_ACQUIRE))
             pause_ns(1000000);
-        if (job.why == NULL && wire_net_pin(options) == 0)
+        if (job->why == NULL && wire_net_pin(options) == 0)
             bench_die("wire: no thread polls the veth", ENOENT);
         if (options->priority != 0)
             be_fifo(options->priority + 1);
-        if (job.why == NULL)
-            measure_window(&job, pps, sample);
+        if (job->why == NULL)
+            measure_window(job, sample);
         __atomic_store_n(&wire_stopping, true, __ATOMIC_RELEASE);
         pthread_join(thread, NULL);
     }
-    snprintf(sample->why, sizeof(sample->why), "%s", job.why != NULL ? job.why : "");
+    snprintf(sample->why, sizeof(sample->why), "%s", job->why != NULL ? job->why : "");
 }
 
-static struct sample in_child(const struct wire_receiver *receiver,
-                              const struct bench_options *options, uint64_t pps)
+static struct sample in_child(struct job *job)
 {
     struct sample sample = {0};
     int fds[2], status;
@@ -142,7 +146,7 @@ static struct sample in_child(const struct wire_receiver *receiver,
     if (pipe(fds) != 0 || (child = fork()) < 0)
         bench_die("wire: fork", errno);
     if (child == 0) {
-        measure(receiver, options, pps, &sample);
+        measure(job, &sample);
         _exit(write(fds[1], &sample, sizeof(sample)) != sizeof(sample));
     }
     close(fds[1]);
@@ -153,48 +157,60 @@ static struct sample in_child(const struct wire_receiver *receiver,
     return sample;
 }
 
-static bool best_of(const struct wire_receiver *receiver, const struct bench_options *options,
-                    struct bench_series *per_cpu_s, struct bench_series *per_s)
+/* The results of one sender. */
+struct results {
+    struct bench_series per_cpu_s[NRECEIVERS], per_s[NRECEIVERS];
+    bool left_out[NRECEIVERS];
+};
+
+static void best_of(const struct bench_options *options, unsigned sender, unsigned receiver,
+                    struct results *results)
 {
+    struct job job = {
+        .receiver = receivers[receiver], .sender = senders[sender], .options = options};
     struct sample best = {0};
 
-    for (unsigned i = 0; i < NRATES; i++) {
-        struct sample sample = in_child(receiver, options, rates[i]);
+    for (unsigned i = 0; i < NRATES && !results->left_out[receiver]; i++) {
+        struct sample sample;
 
+        job.pps = rates[i];
+        sample = in_child(&job);
         if (sample.why[0] != '\0') {
-            if (per_s->n == 0)
-                fprintf(stderr, "wire: %s left out: %s\n", receiver->name, sample.why);
-            return false;
+            fprintf(stderr, "wire: %s left out: %s\n", job.receiver->name, sample.why);
+            results->left_out[receiver] = true;
+            return;
         }
         if (sample.per_cpu_s > best.per_cpu_s)
             best.per_cpu_s = sample.per_cpu_s;
         if (sample.per_s > best.per_s)
             best.per_s = sample.per_s;
     }
-    bench_add(per_cpu_s, best.per_cpu_s);
-    bench_add(per_s, best.per_s);
-    return true;
+    if (results->left_out[receiver])
+        return;
+    bench_add(&results->per_cpu_s[receiver], best.per_cpu_s);
+    bench_add(&results->per_s[receiver], best.per_s);
 }
 
-static void report(const struct bench_series *per_cpu_s, const struct bench_series *per_s)
+static void report(const struct wire_sender *sender, const struct results *results)
 {
+    const char *metric = sender == &wire_skbs ? "64-byte UDP, skbs" : "64-byte UDP, pages";
+
     for (unsigned i = 0; i < NRECEIVERS; i++) {
-        if (per_s[i].n == 0)
+        if (results->per_s[i].n == 0)
             continue;
         for (unsigned peer = 2; peer < NRECEIVERS && i < 2; peer++)
-            if (per_s[peer].n > 0)
-                bench_row("wire", receivers[i]->name, receivers[peer]->name, "64-byte UDP",
-                          "/CPU-s", BENCH_MORE, &per_cpu_s[i], &per_cpu_s[peer]);
-        bench_row("wire", receivers[i]->name, "-", receivers[i]->note, "pkt/s", BENCH_MORE,
-                  &per_s[i], NULL);
+            if (results->per_s[peer].n > 0)
+                bench_row("wire", receivers[i]->name, receivers[peer]->name, metric, "/CPU-s",
+                          BENCH_MORE, &results->per_cpu_s[i], &results->per_cpu_s[peer]);
+        bench_row("wire", receivers[i]->name, "-", metric, "pkt/s", BENCH_MORE, &results->per_s[i],
+                  NULL);
     }
 }
 
 void bench_wire(const struct bench_options *options)
 {
-    struct bench_series per_cpu_s[NRECEIVERS] = {0}, per_s[NRECEIVERS] = {0};
+    static struct results results[NSENDERS];
     uint64_t start = bench_now_ns();
-    bool takes_part[NRECEIVERS] = {true, true, true, true};
 
     if (geteuid() != 0 || !options->have_other) {
         fprintf(stderr, "wire: left out: it needs %s\n",
@@ -202,8 +218,9 @@ void bench_wire(const struct bench_options *options)
         return;
     }
     for (unsigned run = 0; run < options->runs && !bench_late(options, start, 3); run++)
-        for (unsigned i = 0; i < NRECEIVERS; i++)
-            if (takes_part[i])
-                takes_part[i] = best_of(receivers[i], options, &per_cpu_s[i], &per_s[i]);
-    report(per_cpu_s, per_s);
+        for (unsigned sender = 0; sender < NSENDERS; sender++)
+            for (unsigned i = 0; i < NRECEIVERS && senders[sender]->send != NULL; i++)
+                best_of(options, sender, i, &results[sender]);
+    for (unsigned sender = 0; sender < NSENDERS; sender++)
+        report(senders[sender], &results[sender]);
 }

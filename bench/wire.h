@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The part `wire`: its receivers (wire_sirq.c, wire_kernel.c) and who drives them (wire.c). */
+/* The part `wire`: its receivers (wire_sirq.c, wire_kernel.c), senders (wire_send.c) and who drives them (wire.c). */
 #ifndef SIRQ_BENCH_WIRE_H
 #define SIRQ_BENCH_WIRE_H
 
@@ -7,6 +7,7 @@
 
 #define WIRE_PORT 9000u
 #define WIRE_RX "wr0" /* the receivers' end of the veth pair */
+#define WIRE_TX "wt0"
 #define WIRE_ADDR "10.77.0.1"
 #define WIRE_BATCH 64u
 
@@ -53,8 +54,12 @@ const char *wire_net_enter(void);
 unsigned wire_net_pin(const struct bench_options *options);
 /* CPU time of these threads so far. */
 uint64_t wire_net_cpu_ns(void);
-/* Send to WIRE_RX on options->other until killed, `pps` (0: as fast as it goes). */
-void wire_net_send(const struct bench_options *options, uint64_t pps, bool kernel)
-    __attribute__((noreturn));
+/* Sends to WIRE_RX on options->other until killed, `pps` (0: as fast as it goes). */
+struct wire_sender {
+    const char *name;
+    /* Null: built without libbpf. */
+    void (*send)(const struct bench_options *options, uint64_t pps, bool kernel);
+};
+extern const struct wire_sender wire_skbs, wire_pages;
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The veth pair of the part `wire`, in a network namespace of the process's own, and its sender.
+ * The veth pair of the part `wire`, in a network namespace of the process's own.
  *
  * The receiving end is polled by a kernel thread (threaded NAPI), so that the kernel's work of
  * receiving can be put on one CPU and be counted; GRO is on because veth without XDP has NAPI
@@ -13,7 +13,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/ethtool.h>
-#include <linux/if_packet.h>
 #include <linux/sockios.h>
 #include <net/if.h>
 #include <sched.h>
@@ -24,12 +23,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define WIRE_TX "wt0"
 #define THREADS_MAX 8u
-#define BURST 32u
-#define FRAME_LEN 64u
-
-const uint8_t wire_mac[6] = {2, 0, 0, 0, 0, 3};
 
 static pid_t threads[THREADS_MAX];
 static unsigned nthreads;
@@ -132,57 +126,4 @@ uint64_t wire_net_cpu_ns(void)
         sum += ns;
     }
     return sum;
-}
-
-/* UDP without checksum.  A frame for another station goes no further into the kernel's stack
- * than a tap on the interface. */
-static void build_frame(uint8_t *at, bool kernel)
-{
-    static const uint8_t header[] = {0x08, 0, 0x45, 0,  0,  50, 0, 0,  0,  0, 64,
-                                     17,   0, 0,    10, 77, 0,  2, 10, 77, 0, 1};
-    uint32_t sum = 0;
-
-    memset(at, 0, FRAME_LEN);
-    memcpy(at, wire_mac, sizeof(wire_mac));
-    if (kernel)
-        at[5] = 2;
-    at[6] = 2;
-    at[11] = 1;
-    memcpy(at + 12, header, sizeof(header));
-    for (unsigned i = 14; i < 34; i += 2)
-        sum += (uint32_t)at[i] << 8 | at[i + 1];
-    sum = (sum & 0xffff) + (sum >> 16);
-    sum = ~(sum + (sum >> 16));
-    at[24] = (uint8_t)(sum >> 8);
-    at[25] = (uint8_t)sum;
-    at[34] = 0x30; /* source port 12288 */
-    at[36] = WIRE_PORT >> 8;
-    at[37] = WIRE_PORT & 0xff;
-    at[39] = 30; /* 8 + 22 bytes */
-}
-
-void wire_net_send(const struct bench_options *options, uint64_t pps, bool kernel)
-{
-    struct sockaddr_ll to = {.sll_family = AF_PACKET, .sll_ifindex = (int)if_nametoindex(WIRE_TX)};
-    int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0), on = 1;
-    struct iovec iov[BURST];
-    struct mmsghdr msgs[BURST] = {0};
-    static uint8_t frame[FRAME_LEN];
-    uint64_t start = bench_now_ns();
-
-    if (fd < 0 || bind(fd, (struct sockaddr *)&to, sizeof(to)) != 0)
-        bench_die("wire: sender", errno);
-    setsockopt(fd, SOL_PACKET, PACKET_QDISC_BYPASS, &on, sizeof(on));
-    bench_pin(options->other);
-    build_frame(frame, kernel);
-    for (unsigned i = 0; i < BURST; i++) {
-        iov[i] = (struct iovec){frame, FRAME_LEN};
-        msgs[i].msg_hdr.msg_iov = &iov[i];
-        msgs[i].msg_hdr.msg_iovlen = 1;
-    }
-    for (uint64_t sent = 0;; sent += BURST) {
-        while (pps != 0 && (bench_now_ns() - start) / 1000 * pps < sent * 1000000)
-            ;
-        sendmmsg(fd, msgs, BURST, 0);
-    }
 }
