@@ -86,6 +86,7 @@ void bench_handoff(const struct bench_options *options);
 void bench_items(const struct bench_options *options);
 void bench_packet(const struct bench_options *options);
 void bench_wire(const struct bench_options *options);
+void bench_forward(const struct bench_options *options);
 void bench_memory(const struct bench_options *options);
 void bench_sim(const struct bench_options *options);
 

@@ -21,6 +21,8 @@ static const struct part {
     {"items", bench_items, "items/s from another thread through a busy consumer"},
     {"packet", bench_packet, "64-byte frames to a socket queue, and received (no peer)"},
     {"wire", bench_wire, "64-byte UDP over veth beside a kernel socket (root)"},
+    {"forward", bench_forward,
+     "the same, sent on to a second pair, beside the kernel's forwarding (root)"},
     {"sim", bench_sim, "simulated events/s beside ns-3, scale, memory over hours"},
     {"memory", bench_memory, "an idle engine on up to two CPUs"},
 };

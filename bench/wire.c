@@ -30,10 +30,6 @@
 uint64_t wire_received;
 bool wire_ready, wire_stopping;
 
-static const struct wire_receiver *const receivers[] = {&wire_xdp, &wire_packet, &wire_recvmmsg,
-                                                        &wire_uring};
-#define NRECEIVERS (sizeof(receivers) / sizeof(receivers[0]))
-
 static const struct wire_sender *const senders[] = {&wire_skbs, &wire_pages};
 #define NSENDERS (sizeof(senders) / sizeof(senders[0]))
 
@@ -47,7 +43,7 @@ struct sample {
 };
 
 struct job {
-    const struct wire_receiver *receiver;
+    const struct wire_subject *subject;
     const struct wire_sender *sender;
     uint64_t pps;
     const struct bench_options *options;
@@ -58,7 +54,7 @@ static void *receive(void *arg)
 {
     struct job *job = arg;
 
-    job->why = job->receiver->run(job->receiver, job->options);
+    job->why = job->subject->run(job->subject, job->options);
     wire_begin();
     return NULL;
 }
@@ -86,6 +82,12 @@ static void be_fifo(int priority)
         bench_die("wire: SCHED_FIFO", errno);
 }
 
+static uint64_t done(const struct wire_subject *subject)
+{
+    return subject->count != NULL ? subject->count()
+                                  : __atomic_load_n(&wire_received, __ATOMIC_RELAXED);
+}
+
 static void measure_window(const struct job *job, struct sample *sample)
 {
     uint64_t cpu, count, start;
@@ -94,21 +96,21 @@ static void measure_window(const struct job *job, struct sample *sample)
     if (sender == 0)
         be_fifo(job->options->priority);
     if (sender == 0)
-        job->sender->send(job->options, job->pps, job->receiver->kernel);
+        job->sender->send(job->options, job->pps, job->subject);
     if (sender < 0)
         bench_die("wire: fork", errno);
     pause_ns(WARM_NS);
     start = bench_now_ns();
     cpu = cpu_ns();
-    count = __atomic_load_n(&wire_received, __ATOMIC_RELAXED);
+    count = done(job->subject);
     pause_ns(WINDOW_NS);
-    count = __atomic_load_n(&wire_received, __ATOMIC_RELAXED) - count;
+    count = done(job->subject) - count;
     cpu = cpu_ns() - cpu;
     start = bench_now_ns() - start;
     kill(sender, SIGKILL);
     waitpid(sender, NULL, 0);
     if (count == 0)
-        bench_die("wire: nothing was received", ENODATA);
+        bench_die("wire: nothing came through", ENODATA);
     sample->per_cpu_s = (double)count * 1e9 / (double)cpu;
     sample->per_s = (double)count * 1e9 / (double)start;
 }
@@ -119,7 +121,7 @@ static void measure(struct job *job, struct sample *sample)
     const struct bench_options *options = job->options;
     pthread_t thread;
 
-    job->why = wire_net_enter();
+    job->why = job->subject->enter();
     be_fifo(options->priority); /* the receiver's threads and the sender inherit it */
 
     if (job->why == NULL && pthread_create(&thread, NULL, receive, job) == 0) {
@@ -157,70 +159,80 @@ static struct sample in_child(struct job *job)
     return sample;
 }
 
-/* The results of one sender. */
+/* Of one sender. */
 struct results {
-    struct bench_series per_cpu_s[NRECEIVERS], per_s[NRECEIVERS];
-    bool left_out[NRECEIVERS];
+    struct bench_series per_cpu_s[WIRE_SUBJECTS_MAX], per_s[WIRE_SUBJECTS_MAX];
 };
 
-static void best_of(const struct bench_options *options, unsigned sender, unsigned receiver,
-                    struct results *results)
+/* False: the subject cannot take part. */
+static bool best_of(struct job *job, struct bench_series *per_cpu_s, struct bench_series *per_s)
 {
-    struct job job = {
-        .receiver = receivers[receiver], .sender = senders[sender], .options = options};
     struct sample best = {0};
 
-    for (unsigned i = 0; i < NRATES && !results->left_out[receiver]; i++) {
+    for (unsigned i = 0; i < NRATES; i++) {
         struct sample sample;
 
-        job.pps = rates[i];
-        sample = in_child(&job);
+        job->pps = rates[i];
+        sample = in_child(job);
         if (sample.why[0] != '\0') {
-            fprintf(stderr, "wire: %s left out: %s\n", job.receiver->name, sample.why);
-            results->left_out[receiver] = true;
-            return;
+            fprintf(stderr, "%s left out: %s\n", job->subject->name, sample.why);
+            return false;
         }
         if (sample.per_cpu_s > best.per_cpu_s)
             best.per_cpu_s = sample.per_cpu_s;
         if (sample.per_s > best.per_s)
             best.per_s = sample.per_s;
     }
-    if (results->left_out[receiver])
-        return;
-    bench_add(&results->per_cpu_s[receiver], best.per_cpu_s);
-    bench_add(&results->per_s[receiver], best.per_s);
+    bench_add(per_cpu_s, best.per_cpu_s);
+    bench_add(per_s, best.per_s);
+    return true;
 }
 
-static void report(const struct wire_sender *sender, const struct results *results)
+static void report(const char *part, const struct wire_sender *sender,
+                   const struct results *results, const struct wire_subject *const *subjects,
+                   unsigned n, unsigned ours)
 {
-    const char *metric = sender == &wire_skbs ? "64-byte UDP, skbs" : "64-byte UDP, pages";
-
-    for (unsigned i = 0; i < NRECEIVERS; i++) {
+    for (unsigned i = 0; i < n; i++) {
         if (results->per_s[i].n == 0)
             continue;
-        for (unsigned peer = 2; peer < NRECEIVERS && i < 2; peer++)
+        for (unsigned peer = ours; peer < n && i < ours; peer++)
             if (results->per_s[peer].n > 0)
-                bench_row("wire", receivers[i]->name, receivers[peer]->name, metric, "/CPU-s",
+                bench_row(part, subjects[i]->name, subjects[peer]->name, sender->metric, "/CPU-s",
                           BENCH_MORE, &results->per_cpu_s[i], &results->per_cpu_s[peer]);
-        bench_row("wire", receivers[i]->name, "-", metric, "pkt/s", BENCH_MORE, &results->per_s[i],
-                  NULL);
+        bench_row(part, subjects[i]->name, "-", sender->metric, "pkt/s", BENCH_MORE,
+                  &results->per_s[i], NULL);
     }
+}
+
+void wire_compare(const struct bench_options *options, const char *part,
+                  const struct wire_subject *const *subjects, unsigned n, unsigned ours)
+{
+    struct results results[NSENDERS] = {0};
+    bool left_out[WIRE_SUBJECTS_MAX] = {false};
+    uint64_t start = bench_now_ns();
+
+    if (geteuid() != 0 || !options->have_other) {
+        fprintf(stderr, "%s: left out: it needs %s\n", part,
+                geteuid() != 0 ? "root (a network namespace, XDP)" : "two CPUs");
+        return;
+    }
+    for (unsigned run = 0; run < options->runs && !bench_late(options, start, 4); run++)
+        for (unsigned from = 0; from < NSENDERS; from++)
+            for (unsigned i = 0; i < n && senders[from]->send != NULL; i++) {
+                struct job job = {subjects[i], senders[from], 0, options, NULL};
+
+                if (!left_out[i])
+                    left_out[i] =
+                        !best_of(&job, &results[from].per_cpu_s[i], &results[from].per_s[i]);
+            }
+    for (unsigned from = 0; from < NSENDERS; from++)
+        report(part, senders[from], &results[from], subjects, n, ours);
 }
 
 void bench_wire(const struct bench_options *options)
 {
-    static struct results results[NSENDERS];
-    uint64_t start = bench_now_ns();
+    static const struct wire_subject *const receivers[] = {&wire_xdp, &wire_packet, &wire_recvmmsg,
+                                                           &wire_uring};
 
-    if (geteuid() != 0 || !options->have_other) {
-        fprintf(stderr, "wire: left out: it needs %s\n",
-                geteuid() != 0 ? "root (a network namespace, XDP)" : "two CPUs");
-        return;
-    }
-    for (unsigned run = 0; run < options->runs && !bench_late(options, start, 3); run++)
-        for (unsigned sender = 0; sender < NSENDERS; sender++)
-            for (unsigned i = 0; i < NRECEIVERS && senders[sender]->send != NULL; i++)
-                best_of(options, sender, i, &results[sender]);
-    for (unsigned sender = 0; sender < NSENDERS; sender++)
-        report(senders[sender], &results[sender]);
+    wire_compare(options, "wire", receivers, 4, 2);
 }

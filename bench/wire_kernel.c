@@ -27,7 +27,7 @@ int wire_socket(void)
     return fd;
 }
 
-static const char *run_recvmmsg(const struct wire_receiver *self,
+static const char *run_recvmmsg(const struct wire_subject *self,
                                 const struct bench_options *options)
 {
     static char room[WIRE_BATCH][128];
@@ -57,8 +57,11 @@ static const char *run_recvmmsg(const struct wire_receiver *self,
     return NULL;
 }
 
-const struct wire_receiver wire_recvmmsg = {
-    .name = "recvmmsg", .note = "kernel socket, 64 a call", .kernel = true, .run = run_recvmmsg};
+const struct wire_subject wire_recvmmsg = {.name = "recvmmsg",
+                                           .kernel = true,
+                                           .dest = WIRE_DEST,
+                                           .enter = wire_net_enter,
+                                           .run = run_recvmmsg};
 
 #ifdef BENCH_URING
 
@@ -114,7 +117,7 @@ static struct io_uring_buf_ring *uring_buffers(struct io_uring *ring, char *area
     return bufs;
 }
 
-static const char *run_uring(const struct wire_receiver *self, const struct bench_options *options)
+static const char *run_uring(const struct wire_subject *self, const struct bench_options *options)
 {
     static char area[URING_BUFFERS * URING_SIZE];
     struct __kernel_timespec tick = {.tv_nsec = 50000000};
@@ -146,7 +149,7 @@ static const char *run_uring(const struct wire_receiver *self, const struct benc
 
 #else
 
-static const char *run_uring(const struct wire_receiver *self, const struct bench_options *options)
+static const char *run_uring(const struct wire_subject *self, const struct bench_options *options)
 {
     (void)self, (void)options;
     return "built without liburing (liburing-dev)";
@@ -154,5 +157,8 @@ static const char *run_uring(const struct wire_receiver *self, const struct benc
 
 #endif
 
-const struct wire_receiver wire_uring = {
-    .name = "io_uring", .note = "recvmsg, multishot", .kernel = true, .run = run_uring};
+const struct wire_subject wire_uring = {.name = "io_uring",
+                                        .kernel = true,
+                                        .dest = WIRE_DEST,
+                                        .enter = wire_net_enter,
+                                        .run = run_uring};

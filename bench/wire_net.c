@@ -3,8 +3,9 @@
  * The veth pair of the part `wire`, in a network namespace of the process's own.
  *
  * The receiving end is polled by a kernel thread (threaded NAPI), so that the kernel's work of
- * receiving can be put on one CPU and be counted; GRO is on because veth without XDP has NAPI
- * only then.
+ * receiving can be put on one CPU and be counted.  veth without XDP has NAPI only with GRO on, and
+ * leaves it aside for socket buffers of a sender that could have sent larger ones (TSO): those
+ * are received on the sender's CPU, in its softirq, where nobody would count them.
  */
 #include "wire.h"
 
@@ -28,7 +29,7 @@
 static pid_t threads[THREADS_MAX];
 static unsigned nthreads;
 
-static bool write_file(const char *path, const char *text)
+bool wire_net_write(const char *path, const char *text)
 {
     int fd = open(path, O_WRONLY | O_CLOEXEC);
     bool ok = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
@@ -38,72 +39,114 @@ static bool write_file(const char *path, const char *text)
     return ok;
 }
 
-static bool gro_on(void)
+static bool ethtool(const char *ifname, uint32_t cmd, uint32_t data)
 {
-    struct ethtool_value value = {.cmd = ETHTOOL_SGRO, .data = 1};
-    struct ifreq req = {.ifr_name = WIRE_RX, .ifr_data = (void *)&value};
+    struct ethtool_value value = {.cmd = cmd, .data = data};
+    struct ifreq req = {.ifr_data = (void *)&value};
     int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    bool ok = fd >= 0 && ioctl(fd, SIOCETHTOOL, &req) == 0;
+    bool ok;
 
+    snprintf(req.ifr_name, sizeof(req.ifr_name), "%s", ifname);
+    ok = fd >= 0 && ioctl(fd, SIOCETHTOOL, &req) == 0;
     if (fd >= 0)
         close(fd);
     return ok;
 }
 
-const char *wire_net_enter(void)
+bool wire_net_no_tso(const char *ifname)
 {
-    if (geteuid() != 0)
-        return "it needs root";
+    return ethtool(ifname, ETHTOOL_STSO, 0);
+}
+
+bool wire_net_threaded(const char *ifname)
+{
+    char path[64];
+
+    snprintf(path, sizeof(path), "/sys/class/net/%s/threaded", ifname);
+    return ethtool(ifname, ETHTOOL_SGRO, 1) && wire_net_write(path, "1");
+}
+
+const char *wire_net_unshare(void)
+{
     if (unshare(CLONE_NEWNET | CLONE_NEWNS) != 0)
         return "no network namespace may be made here";
     /* sysfs shows the interfaces of the namespace it is mounted in. */
     if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
         mount("sysfs", "/sys", "sysfs", 0, NULL) != 0)
         return "sysfs cannot be mounted here";
-    write_file("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
+    return NULL;
+}
+
+const char *wire_net_enter(void)
+{
+    const char *why = geteuid() == 0 ? wire_net_unshare() : "it needs root";
+
+    if (why != NULL)
+        return why;
+    wire_net_write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
     if (system("ip link add " WIRE_RX " address 02:00:00:00:00:02 type veth peer name " WIRE_TX
                " address 02:00:00:00:00:01 && ip link set " WIRE_RX " arp off up && "
                "ip link set " WIRE_TX " arp off up && "
                "ip address add " WIRE_ADDR "/24 dev " WIRE_RX) != 0)
         return "no veth pair can be made here";
-    if (!gro_on() || !write_file("/sys/class/net/" WIRE_RX "/threaded", "1"))
+    if (!wire_net_no_tso(WIRE_TX) || !wire_net_threaded(WIRE_RX))
         return "the kernel has no threaded NAPI";
     return NULL;
 }
 
-static bool is_napi_thread(const char *pid)
+/* Does a thread with this name poll `ifname`? */
+static bool polls(const char *comm, const char *ifname)
 {
-    char path[64], comm[32] = "";
+    size_t len = strlen(ifname);
+
+    return strncmp(comm, "napi/", 5) == 0 && strncmp(comm + 5, ifname, len) == 0 &&
+           comm[5 + len] == '-';
+}
+
+static void read_comm(const char *pid, char comm[32])
+{
+    char path[64];
     FILE *file;
 
+    comm[0] = '\0';
     snprintf(path, sizeof(path), "/proc/%.16s/comm", pid);
     file = fopen(path, "re");
     if (file == NULL)
-        return false;
-    if (fgets(comm, sizeof(comm), file) == NULL)
+        return;
+    if (fgets(comm, 32, file) == NULL)
         comm[0] = '\0';
     fclose(file);
-    return strncmp(comm, "napi/" WIRE_RX "-", sizeof("napi/" WIRE_RX)) == 0;
+}
+
+static bool pin(pid_t pid, unsigned cpu, int priority)
+{
+    const struct sched_param param = {.sched_priority = priority};
+    cpu_set_t set;
+
+    CPU_ZERO(&set);
+    CPU_SET(cpu, &set);
+    sched_setscheduler(pid, priority != 0 ? SCHED_FIFO : SCHED_OTHER, &param);
+    return sched_setaffinity(pid, sizeof(set), &set) == 0;
 }
 
 unsigned wire_net_pin(const struct bench_options *options)
 {
-    const struct sched_param param = {.sched_priority = options->priority};
     DIR *proc = opendir("/proc");
     struct dirent *entry;
-    cpu_set_t set;
+    char comm[32];
 
-    CPU_ZERO(&set);
-    CPU_SET(options->cpu, &set);
     nthreads = 0;
-    while (proc != NULL && (entry = readdir(proc)) != NULL && nthreads < THREADS_MAX)
-        if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' && is_napi_thread(entry->d_name)) {
-            threads[nthreads] = (pid_t)strtol(entry->d_name, NULL, 10);
-            sched_setscheduler(threads[nthreads],
-                               param.sched_priority != 0 ? SCHED_FIFO : SCHED_OTHER, &param);
-            if (sched_setaffinity(threads[nthreads], sizeof(set), &set) == 0)
-                nthreads++;
-        }
+    while (proc != NULL && (entry = readdir(proc)) != NULL && nthreads < THREADS_MAX) {
+        if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
+            continue;
+        read_comm(entry->d_name, comm);
+        threads[nthreads] = (pid_t)strtol(entry->d_name, NULL, 10);
+        if (polls(comm, WIRE_RX))
+            nthreads += pin(threads[nthreads], options->cpu, options->priority);
+        else if (polls(comm, WIRE_SINK))
+            pin(threads[nthreads], options->other,
+                options->priority + (options->priority != 0)); /* above the sender */
+    }
     if (proc != NULL)
         closedir(proc);
     return nthreads;

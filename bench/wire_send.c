@@ -30,28 +30,33 @@
 
 const uint8_t wire_mac[6] = {2, 0, 0, 0, 0, 3};
 
-/* UDP without checksum.  A frame for another station goes no further into the kernel's stack
- * than a tap on the interface. */
-static void build_frame(uint8_t *at, bool kernel)
+/*
+ * UDP without checksum, of the `flow`-th source port.  A frame for another station goes no
+ * further into the kernel's stack than a tap on the interface.
+ */
+static void build_frame(uint8_t *at, const struct wire_subject *to, unsigned flow)
 {
-    static const uint8_t header[] = {0x08, 0, 0x45, 0,  0,  50, 0, 0,  0,  0, 64,
-                                     17,   0, 0,    10, 77, 0,  2, 10, 77, 0, 1};
+    static const uint8_t header[] = {0x08, 0,  0x45, 0, 0, 50, 0,  0, 0,
+                                     0,    64, 17,   0, 0, 10, 77, 0, 2};
     uint32_t sum = 0;
 
     memset(at, 0, FRAME_LEN);
     memcpy(at, wire_mac, sizeof(wire_mac));
-    if (kernel)
+    if (to->kernel)
         at[5] = 2;
     at[6] = 2;
     at[11] = 1;
     memcpy(at + 12, header, sizeof(header));
+    for (unsigned i = 0; i < 4; i++)
+        at[30 + i] = (uint8_t)(to->dest >> (24 - 8 * i));
     for (unsigned i = 14; i < 34; i += 2)
         sum += (uint32_t)at[i] << 8 | at[i + 1];
     sum = (sum & 0xffff) + (sum >> 16);
     sum = ~(sum + (sum >> 16));
     at[24] = (uint8_t)(sum >> 8);
     at[25] = (uint8_t)sum;
-    at[34] = 0x30; /* source port 12288 */
+    at[34] = 0x30; /* source port 12288 and on */
+    at[35] = (uint8_t)flow;
     at[36] = WIRE_PORT >> 8;
     at[37] = WIRE_PORT & 0xff;
     at[39] = 30; /* 8 + 22 bytes */
@@ -64,22 +69,23 @@ static void wait_for(uint64_t start_ns, uint64_t pps, uint64_t sent)
         ;
 }
 
-static void send_skbs(const struct bench_options *options, uint64_t pps, bool kernel)
+static void send_skbs(const struct bench_options *options, uint64_t pps,
+                      const struct wire_subject *to)
 {
-    struct sockaddr_ll to = {.sll_family = AF_PACKET, .sll_ifindex = (int)if_nametoindex(WIRE_TX)};
+    struct sockaddr_ll at = {.sll_family = AF_PACKET, .sll_ifindex = (int)if_nametoindex(WIRE_TX)};
     int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0), on = 1;
     struct iovec iov[BURST];
     struct mmsghdr msgs[BURST] = {0};
-    static uint8_t frame[FRAME_LEN];
+    static uint8_t frames[BURST][FRAME_LEN];
     uint64_t start = bench_now_ns();
 
-    if (fd < 0 || bind(fd, (struct sockaddr *)&to, sizeof(to)) != 0)
+    if (fd < 0 || bind(fd, (struct sockaddr *)&at, sizeof(at)) != 0)
         bench_die("wire: sender", errno);
     setsockopt(fd, SOL_PACKET, PACKET_QDISC_BYPASS, &on, sizeof(on));
     bench_pin(options->other);
-    build_frame(frame, kernel);
     for (unsigned i = 0; i < BURST; i++) {
-        iov[i] = (struct iovec){frame, FRAME_LEN};
+        build_frame(frames[i], to, i);
+        iov[i] = (struct iovec){frames[i], FRAME_LEN};
         msgs[i].msg_hdr.msg_iov = &iov[i];
         msgs[i].msg_hdr.msg_iovlen = 1;
     }
@@ -89,7 +95,7 @@ static void send_skbs(const struct bench_options *options, uint64_t pps, bool ke
     }
 }
 
-const struct wire_sender wire_skbs = {.name = "skb", .send = send_skbs};
+const struct wire_sender wire_skbs = {.metric = "64-byte UDP, skbs", .send = send_skbs};
 
 #ifdef BENCH_BPF
 
@@ -110,7 +116,8 @@ static int redirect_load(unsigned ifindex)
                          sizeof(code) / sizeof(code[0]), NULL);
 }
 
-static void send_pages(const struct bench_options *options, uint64_t pps, bool kernel)
+static void send_pages(const struct bench_options *options, uint64_t pps,
+                       const struct wire_subject *to)
 {
     static uint8_t frame[FRAME_LEN];
     int fd = redirect_load(if_nametoindex(WIRE_TX));
@@ -122,18 +129,18 @@ static void send_pages(const struct bench_options *options, uint64_t pps, bool k
     if (fd < 0)
         bench_die("wire: sender: XDP program", errno);
     bench_pin(options->other);
-    build_frame(frame, kernel);
     for (uint64_t sent = 0;; sent += burst) {
+        build_frame(frame, to, (unsigned)(sent / burst) % BURST);
         wait_for(start, pps, sent);
         if (bpf_prog_test_run_opts(fd, &opts) != 0)
             bench_die("wire: sender: live frames (Linux 5.18)", errno);
     }
 }
 
-const struct wire_sender wire_pages = {.name = "page", .send = send_pages};
+const struct wire_sender wire_pages = {.metric = "64-byte UDP, pages", .send = send_pages};
 
 #else
 
-const struct wire_sender wire_pages = {.name = "page", .send = NULL};
+const struct wire_sender wire_pages = {.metric = "64-byte UDP, pages", .send = NULL};
 
 #endif

@@ -51,7 +51,7 @@ static void path_open(struct path *path, const char *driver, const struct bench_
         bench_die(*err.text ? err.text : "wire", -ret);
 }
 
-static const char *run(const struct wire_receiver *self, const struct bench_options *options)
+static const char *run(const struct wire_subject *self, const struct bench_options *options)
 {
     struct path path = {0};
     cpu_set_t set;
@@ -70,7 +70,7 @@ static const char *run(const struct wire_receiver *self, const struct bench_opti
     return NULL;
 }
 
-static const char *run_xdp(const struct wire_receiver *self, const struct bench_options *options)
+static const char *run_xdp(const struct wire_subject *self, const struct bench_options *options)
 {
     const struct sirq_netdev_config link = {.ifname = WIRE_RX};
     static struct sirq_error err;
@@ -82,5 +82,7 @@ static const char *run_xdp(const struct wire_receiver *self, const struct bench_
     return run(self, options);
 }
 
-const struct wire_receiver wire_xdp = {.name = "xdp", .note = "AF_XDP", .run = run_xdp};
-const struct wire_receiver wire_packet = {.name = "packet", .note = "AF_PACKET ring", .run = run};
+const struct wire_subject wire_xdp = {
+    .name = "xdp", .dest = WIRE_DEST, .enter = wire_net_enter, .run = run_xdp};
+const struct wire_subject wire_packet = {
+    .name = "packet", .dest = WIRE_DEST, .enter = wire_net_enter, .run = run};
