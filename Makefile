@@ -23,7 +23,7 @@ comma := ,
 # Each word of a list as one argument, whatever the shell would see in it.
 quoted = $(foreach word,$(1),'$(subst ','\'',$(word))')
 
-.PHONY: all run check sim lint format asan tsan bench install fuzz clean help deps
+.PHONY: all run check system sim lint format asan tsan bench install fuzz clean help deps
 
 all: deps ## build the library and build/softirq (the default)
 	@$(call configure,$(BUILD))
@@ -37,6 +37,10 @@ run: all ## build, then the live UDP flood under every policy (LAB_ARGS="..." fo
 
 check: all ## build, then all tests; the last line counts the test cases
 	@$(TESTS) $(BUILD) $(call quoted,$(NAMES))
+
+system: all ## the tests with real clients, which it installs first
+	@$(DEPS) system
+	@$(TESTS) $(BUILD) clients
 
 sim: all ## SIM_COUNT (4000) random worlds from SIM_SEED (the clock), and those that failed once
 	@$(BUILD)/tests/sim/softirq-worlds --seed $(SIM_SEED) --count $(SIM_COUNT) \

@@ -3,7 +3,7 @@
 #
 # Install the Debian packages that the named jobs need, and only those that are missing.
 #
-#   scripts/install-deps.sh [--check] JOB...      JOB: build lint bench fuzz
+#   scripts/install-deps.sh [--check] JOB...      JOB: build lint bench fuzz system
 #
 # --check installs nothing and fails when something is missing.  When everything is there
 # this takes a few hundredths of a second, so that every make target can begin with it.
@@ -16,10 +16,11 @@ build="gcc libc6-dev libboost-context-dev libcyaml-dev libyaml-dev meson ninja-b
 lint="clang clang-format clang-tidy binutils"
 bench="libuv1-dev liburcu-dev liburing-dev libns3-dev g++"
 fuzz="clang libclang-rt-14-dev llvm"
+system="curl ethtool iperf3 iputils-ping irtt procps"
 
 check_only=no
 [ "${1:-}" = --check ] && { check_only=yes; shift; }
-[ $# -gt 0 ] || { echo "usage: $0 [--check] build|lint|bench|fuzz..." >&2; exit 2; }
+[ $# -gt 0 ] || { echo "usage: $0 [--check] build|lint|bench|fuzz|system..." >&2; exit 2; }
 
 wanted=
 for job; do
@@ -28,7 +29,8 @@ for job; do
         lint) wanted="$wanted $lint" ;;
         bench) wanted="$wanted $bench" ;;
         fuzz) wanted="$wanted $fuzz" ;;
-        *) echo "$0: no such job: $job (build, lint, bench, fuzz)" >&2; exit 2 ;;
+        system) wanted="$wanted $system" ;;
+        *) echo "$0: no such job: $job (build, lint, bench, fuzz, system)" >&2; exit 2 ;;
     esac
 done
 
