@@ -63,7 +63,7 @@ static int add_addresses(struct sirq_run_plane *plane, uint32_t at, struct sirq_
     return rc;
 }
 
-static struct sirq_netdev *device_of(struct sirq_run_plane *plane, const char *name)
+struct sirq_netdev *sirq_run_device_of(struct sirq_run_plane *plane, const char *name)
 {
     const struct sirq_run_file *file = plane->source.file;
 
@@ -77,7 +77,7 @@ static struct sirq_netdev *device_of(struct sirq_run_plane *plane, const char *n
 static int add_route(struct sirq_run_plane *plane, uint32_t at, struct sirq_error *err)
 {
     const struct sirq_run_route *said = &plane->source.file->routes[at];
-    struct sirq_route route = {.dev = device_of(plane, said->interface)};
+    struct sirq_route route = {.dev = sirq_run_device_of(plane, said->interface)};
     int rc = 0;
 
     if (sirq_run_address(said->to, &route.dst, &route.prefix) &&

@@ -38,6 +38,8 @@ int sirq_run_blame(const struct sirq_run_source *source, int rc, struct sirq_err
 /* ---- device.c ----------------------------------------------------------------------------- */
 
 /* All interfaces with their addresses, then routes.  0 or -errno with err filled. */
+/* The device of an interface by its name in the file, or null. */
+struct sirq_netdev *sirq_run_device_of(struct sirq_run_plane *plane, const char *name);
 int sirq_run_devices_open(struct sirq_run_plane *plane, struct sirq_error *err);
 int sirq_run_devices_attach(struct sirq_run_plane *plane, struct sirq_error *err);
 

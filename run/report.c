@@ -90,6 +90,19 @@ static void print_frames(const struct sirq_net_stats *s)
         line("waiting", s->tx_held - s->tx_released);
 }
 
+static void print_nat(const struct sirq_run_plane *plane)
+{
+    struct sirq_nat_stats nat;
+
+    sirq_nat_stats(plane->net, &nat);
+    if (nat.created == 0)
+        return;
+    printf("\n%-16s %12s %12s %12s %12s %12s\n", "nat", "connections", "created", "out", "in",
+           "icmp_errors");
+    printf("%-16s %12" PRIu64 " %12" PRIu64 " %12" PRIu64 " %12" PRIu64 " %12" PRIu64 "\n", "",
+           nat.conns, nat.created, nat.translated[0], nat.translated[1], nat.errors);
+}
+
 void sirq_run_print_counters(const struct sirq_run_plane *plane)
 {
     struct sirq_net_stats stats;
@@ -98,6 +111,7 @@ void sirq_run_print_counters(const struct sirq_run_plane *plane)
     printf("policy %s\n", sirq_get_policy(sirq_live_core(plane->live))->name);
     print_interfaces(plane);
     print_servers(plane);
+    print_nat(plane);
     print_cpus(plane);
     print_frames(&stats);
     fflush(stdout);

@@ -34,6 +34,26 @@ static int start_udp_echo(struct sirq_run_plane *plane, const char *of,
     return sirq_run_server_start(plane, &config, path, err);
 }
 
+static int start_nat_router(struct sirq_run_plane *plane, const char *of,
+                            const struct sirq_run_nat_router *service, struct sirq_error *err)
+{
+    const struct sirq_nat_config config = {
+        .max_conns = service->max_conns,
+        .port_lo = (uint16_t)service->port_lo,
+        .port_hi = (uint16_t)service->port_hi,
+        .udp_s = service->udp_s,
+        .udp_stream_s = service->udp_stream_s,
+        .tcp_transitory_s = service->tcp_transitory_s,
+        .tcp_established_s = service->tcp_established_s,
+        .icmp_s = service->icmp_s,
+    };
+    struct sirq_netdev *outside = sirq_run_device_of(plane, service->outside);
+
+    sirq_net_set_forwarding(plane->net, true);
+    return sirq_run_blame(&plane->source, sirq_nat_set(plane->net, outside, &config, err), err,
+                          "%s.nat-router", of);
+}
+
 int sirq_run_services_start(struct sirq_run_plane *plane, struct sirq_error *err)
 {
     const struct sirq_run_file *file = plane->source.file;
@@ -48,6 +68,8 @@ int sirq_run_services_start(struct sirq_run_plane *plane, struct sirq_error *err
             rc = start_udp_echo(plane, path, service->udp_echo, err);
         if (service->forward != NULL)
             sirq_net_set_forwarding(plane->net, true);
+        if (rc == 0 && service->nat_router != NULL)
+            rc = start_nat_router(plane, path, service->nat_router, err);
     }
     return rc;
 }

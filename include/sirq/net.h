@@ -58,44 +58,49 @@ static inline struct sirq_ip sirq_ip_v4(uint32_t addr)
  */
 
 /* X(symbol, name, meaning) */
-#define SIRQ_DROPS(X)                                                          \
-    X(ETH_SHORT, "eth_short", "frame shorter than an Ethernet header")         \
-    X(ETH_TYPE, "eth_type", "no protocol handles this EtherType")              \
-    X(ETH_DST, "eth_dst", "frame for another Ethernet address")                \
-    X(VLAN, "vlan", "VLAN tag cut off, or not the device's VLAN")              \
-    X(ARP, "arp", "ARP packet cut off, not IPv4 over Ethernet, or not for us") \
-    X(IP_SHORT, "ip_short", "frame ends inside the IPv4 header")               \
-    X(IP_VERSION, "ip_version", "version is not 4")                            \
-    X(IP_IHL, "ip_ihl", "header length below 20 or beyond the frame")          \
-    X(IP_LEN, "ip_len", "total length below the header's or beyond the frame") \
-    X(IP_CSUM, "ip_csum", "header checksum wrong")                             \
-    X(IP_FRAG, "ip_frag", "fragment (not reassembled)")                        \
-    X(IP_SRC, "ip_src", "source address is multicast or broadcast")            \
-    X(IP_DST, "ip_dst", "not for a bound address")                             \
-    X(IP_PROTO, "ip_proto", "no handler for this protocol")                    \
-    X(IP_TTL, "ip_ttl", "to be forwarded, and its TTL or hop limit used up")   \
-    X(IP_MTU, "ip_mtu", "to be forwarded, and too long for the next link")     \
-    X(IP_ROUTE, "ip_route", "to be forwarded, and no route to its address")    \
-    X(IP6_SHORT, "ip6_short", "frame ends inside an IPv6 header")              \
-    X(IP6_VERSION, "ip6_version", "version is not 6")                          \
-    X(IP6_LEN, "ip6_len", "payload length beyond the frame")                   \
-    X(IP6_SRC, "ip6_src", "source address is multicast or unspecified")        \
-    X(IP6_EXT, "ip6_ext", "extension headers too many, bad, or not to accept") \
-    X(IP6_FRAG, "ip6_frag", "fragment (not reassembled)")                      \
-    X(ICMP_SHORT, "icmp_short", "packet ends inside the ICMP message")         \
-    X(ICMP_CSUM, "icmp_csum", "ICMP checksum wrong")                           \
-    X(ICMP_TYPE, "icmp_type", "ICMP message that nobody waits for")            \
-    X(ND, "nd", "neighbour discovery that is not valid, or not for us")        \
-    X(UDP_SHORT, "udp_short", "packet ends inside the UDP header")             \
-    X(UDP_LEN, "udp_len", "UDP length below 8 or beyond the packet")           \
-    X(UDP_CSUM, "udp_csum", "UDP checksum wrong")                              \
-    X(UDP_PORT, "udp_port", "no socket on this port")                          \
-    X(SOCKET_FULL, "socket_full", "socket queue at its byte cap")              \
-    X(NO_BUFFER, "no_buffer", "packet pool empty")                             \
-    X(OVERSIZE, "oversize", "payload larger than a pool buffer")               \
-    X(BACKLOG_FULL, "backlog_full", "another CPU's backlog at its cap")        \
-    X(FLOW_LIMIT, "flow_limit", "more than its share of a backlog that fills") \
-    X(FLOW_MOVING, "flow_moving", "its flow has to leave an overloaded backlog")
+#define SIRQ_DROPS(X)                                                            \
+    X(ETH_SHORT, "eth_short", "frame shorter than an Ethernet header")           \
+    X(ETH_TYPE, "eth_type", "no protocol handles this EtherType")                \
+    X(ETH_DST, "eth_dst", "frame for another Ethernet address")                  \
+    X(VLAN, "vlan", "VLAN tag cut off, or not the device's VLAN")                \
+    X(ARP, "arp", "ARP packet cut off, not IPv4 over Ethernet, or not for us")   \
+    X(IP_SHORT, "ip_short", "frame ends inside the IPv4 header")                 \
+    X(IP_VERSION, "ip_version", "version is not 4")                              \
+    X(IP_IHL, "ip_ihl", "header length below 20 or beyond the frame")            \
+    X(IP_LEN, "ip_len", "total length below the header's or beyond the frame")   \
+    X(IP_CSUM, "ip_csum", "header checksum wrong")                               \
+    X(IP_FRAG, "ip_frag", "fragment (not reassembled)")                          \
+    X(IP_SRC, "ip_src", "source address is multicast or broadcast")              \
+    X(IP_DST, "ip_dst", "not for a bound address")                               \
+    X(IP_PROTO, "ip_proto", "no handler for this protocol")                      \
+    X(IP_TTL, "ip_ttl", "to be forwarded, and its TTL or hop limit used up")     \
+    X(IP_MTU, "ip_mtu", "to be forwarded, and too long for the next link")       \
+    X(IP_ROUTE, "ip_route", "to be forwarded, and no route to its address")      \
+    X(IP6_SHORT, "ip6_short", "frame ends inside an IPv6 header")                \
+    X(IP6_VERSION, "ip6_version", "version is not 6")                            \
+    X(IP6_LEN, "ip6_len", "payload length beyond the frame")                     \
+    X(IP6_SRC, "ip6_src", "source address is multicast or unspecified")          \
+    X(IP6_EXT, "ip6_ext", "extension headers too many, bad, or not to accept")   \
+    X(IP6_FRAG, "ip6_frag", "fragment (not reassembled)")                        \
+    X(ICMP_SHORT, "icmp_short", "packet ends inside the ICMP message")           \
+    X(ICMP_CSUM, "icmp_csum", "ICMP checksum wrong")                             \
+    X(ICMP_TYPE, "icmp_type", "ICMP message that nobody waits for")              \
+    X(ND, "nd", "neighbour discovery that is not valid, or not for us")          \
+    X(UDP_SHORT, "udp_short", "packet ends inside the UDP header")               \
+    X(UDP_LEN, "udp_len", "UDP length below 8 or beyond the packet")             \
+    X(UDP_CSUM, "udp_csum", "UDP checksum wrong")                                \
+    X(UDP_PORT, "udp_port", "no socket on this port")                            \
+    X(SOCKET_FULL, "socket_full", "socket queue at its byte cap")                \
+    X(NO_BUFFER, "no_buffer", "packet pool empty")                               \
+    X(OVERSIZE, "oversize", "payload larger than a pool buffer")                 \
+    X(BACKLOG_FULL, "backlog_full", "another CPU's backlog at its cap")          \
+    X(FLOW_LIMIT, "flow_limit", "more than its share of a backlog that fills")   \
+    X(FLOW_MOVING, "flow_moving", "its flow has to leave an overloaded backlog") \
+    X(NAT_NONE, "nat_none", "an ICMP error about no connection")                 \
+    X(NAT_PROTO, "nat_proto", "not to be translated: protocol, or cut off")      \
+    X(NAT_FULL, "nat_full", "to be translated, and the table is full")           \
+    X(NAT_PORTS, "nat_ports", "to be translated, and no port is free for it")    \
+    X(NAT_BUSY, "nat_busy", "the table was held by a CPU that does not go on")
 
 enum sirq_drop {
     SIRQ_DELIVERED = 0,

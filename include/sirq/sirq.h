@@ -4,6 +4,7 @@
 #define SIRQ_SIRQ_H
 
 #include <sirq/inet.h>
+#include <sirq/nat.h>
 #include <sirq/live.h>
 #include <sirq/shm.h>
 #include <sirq/tasklet.h>

@@ -254,7 +254,7 @@ static bool host_bits(const struct sirq_ip *addr, unsigned prefix)
     return false;
 }
 
-static int check_route_interface(const check_t *check, const char *path, const char *name)
+int sirq_run_check_interface(const check_t *check, const char *path, const char *name)
 {
     const char *names[SIRQ_RUN_INTERFACES];
     uint32_t n = check->file->n_interfaces;
@@ -289,7 +289,7 @@ static int check_route(const check_t *check, uint32_t at)
     if (route->via != NULL && sirq_run_is_v4(&via) != sirq_run_is_v4(&to))
         return wrong(check, path, "'%.50s': is not of the family of %s", route->via, route->to);
     sirq_conf_path(path, "routes[%u].interface", at);
-    return route->interface != NULL ? check_route_interface(check, path, route->interface) : 0;
+    return route->interface != NULL ? sirq_run_check_interface(check, path, route->interface) : 0;
 }
 
 /* ---- all ------------------------------------------------------------------------------------ */

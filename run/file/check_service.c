@@ -109,6 +109,43 @@ static int check_forward(const check_t *check, uint32_t at)
     return 0;
 }
 
+static bool has_v4(const struct sirq_run_interface *interface)
+{
+    struct sirq_ip addr;
+    unsigned prefix;
+    bool any = false;
+
+    for (uint32_t i = 0; i < interface->n_addresses; i++)
+        any |= sirq_run_address(interface->addresses[i], &addr, &prefix) && sirq_run_is_v4(&addr);
+    return any;
+}
+
+static int check_nat_router(const check_t *check, uint32_t at,
+                            const struct sirq_run_nat_router *nat)
+{
+    const struct sirq_run_file *file = check->file;
+    char path[SIRQ_CONF_PATH];
+    int rc;
+
+    sirq_conf_path(path, "services[%u].nat-router", at);
+    for (uint32_t i = 0; i < at; i++) {
+        if (file->services[i].nat_router != NULL)
+            return wrong(check, path, "is given twice; leave one out");
+    }
+    sirq_conf_path(path, "services[%u].nat-router.outside", at);
+    rc = sirq_run_check_interface(check, path, nat->outside);
+    for (uint32_t i = 0; i < file->n_interfaces && rc == 0; i++) {
+        if (strcmp(file->interfaces[i].name, nat->outside) == 0 && !has_v4(&file->interfaces[i]))
+            rc = wrong(check, path, "'%.40s' has no IPv4 address; give it one", nat->outside);
+    }
+    sirq_conf_path(path, "services[%u].nat-router.port_%s", at, nat->port_lo != 0 ? "hi" : "lo");
+    if (rc == 0 && (nat->port_lo == 0) != (nat->port_hi == 0))
+        return wrong(check, path, "is missing; give both port_lo and port_hi, or neither");
+    if (rc == 0 && nat->port_hi < nat->port_lo)
+        return wrong(check, path, "%u: give port_lo (%u) or more", nat->port_hi, nat->port_lo);
+    return rc;
+}
+
 int sirq_run_check_services(const check_t *check)
 {
     const struct sirq_run_file *file = check->file;
@@ -125,6 +162,8 @@ int sirq_run_check_services(const check_t *check)
         }
         if (rc == 0 && service->forward != NULL)
             rc = check_forward(check, i);
+        if (rc == 0 && service->nat_router != NULL)
+            rc = check_nat_router(check, i, service->nat_router);
     }
     if (rc == 0 && threads > SIRQ_RUN_THREADS)
         rc = wrong(check, "services", "have %u threads; at most %u", threads, SIRQ_RUN_THREADS);

@@ -92,10 +92,17 @@ struct sirq_run_forward {
     bool ipv4; /* nothing to set: an empty mapping says it all */
 };
 
+struct sirq_run_nat_router {
+    char *outside; /* the interface whose address all others hide behind */
+    uint32_t max_conns, port_lo, port_hi;
+    uint32_t udp_s, udp_stream_s, tcp_transitory_s, tcp_established_s, icmp_s;
+};
+
 /* One of these. */
 struct sirq_run_service {
     struct sirq_run_udp_echo *udp_echo;
     struct sirq_run_forward *forward;
+    struct sirq_run_nat_router *nat_router;
 };
 
 struct sirq_run_file {

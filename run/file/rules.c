@@ -45,6 +45,15 @@ static const struct sirq_conf_rule rules[] = {
     {sirq_run_udp_echo_fields, "rcvbuf", MAY, 4096, 256 << 20},
     {sirq_run_udp_echo_fields, "cpus", CPU},
     {sirq_run_udp_echo_fields, "batch", MAY, 1, SIRQ_RUN_BATCH},
+    {sirq_run_nat_router_fields, "outside", NEEDED, 0, 0},
+    {sirq_run_nat_router_fields, "max_conns", MAY, 1, SIRQ_NAT_CONNS_MAX},
+    {sirq_run_nat_router_fields, "port_lo", MAY, 1, 65535},
+    {sirq_run_nat_router_fields, "port_hi", MAY, 1, 65535},
+    {sirq_run_nat_router_fields, "udp_s", MAY, 1, 86400},
+    {sirq_run_nat_router_fields, "udp_stream_s", MAY, 1, 86400},
+    {sirq_run_nat_router_fields, "tcp_transitory_s", MAY, 1, 86400},
+    {sirq_run_nat_router_fields, "tcp_established_s", MAY, 1, 604800},
+    {sirq_run_nat_router_fields, "icmp_s", MAY, 1, 86400},
 };
 
 const struct sirq_conf_kind sirq_run_kind = {

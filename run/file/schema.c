@@ -109,11 +109,26 @@ const cyaml_schema_field_t sirq_run_forward_fields[] = {
     CYAML_FIELD_END,
 };
 
+const cyaml_schema_field_t sirq_run_nat_router_fields[] = {
+    TEXT(struct sirq_run_nat_router, outside),
+    UINT(struct sirq_run_nat_router, max_conns),
+    UINT(struct sirq_run_nat_router, port_lo),
+    UINT(struct sirq_run_nat_router, port_hi),
+    UINT(struct sirq_run_nat_router, udp_s),
+    UINT(struct sirq_run_nat_router, udp_stream_s),
+    UINT(struct sirq_run_nat_router, tcp_transitory_s),
+    UINT(struct sirq_run_nat_router, tcp_established_s),
+    UINT(struct sirq_run_nat_router, icmp_s),
+    CYAML_FIELD_END,
+};
+
 const cyaml_schema_field_t sirq_run_service_fields[] = {
     CYAML_FIELD_MAPPING_PTR("udp-echo", MAY_PTR, struct sirq_run_service, udp_echo,
                             sirq_run_udp_echo_fields),
     CYAML_FIELD_MAPPING_PTR("forward", MAY_PTR, struct sirq_run_service, forward,
                             sirq_run_forward_fields),
+    CYAML_FIELD_MAPPING_PTR("nat-router", MAY_PTR, struct sirq_run_service, nat_router,
+                            sirq_run_nat_router_fields),
     CYAML_FIELD_END,
 };
 

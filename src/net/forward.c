@@ -12,8 +12,7 @@
 #define SIRQ_NET_INTERNAL
 #include "checksum.h"
 #include "inet.h"
-
-#define PROTO_TCP 6u
+#include "nat.h"
 
 /* The field holds the sum of the pseudo-header (Linux: CHECKSUM_PARTIAL), so that the sum over
  * the segment as it is makes the checksum. */
@@ -22,7 +21,7 @@ static void complete_checksum(uint8_t *segment, uint32_t len, uint32_t proto)
     uint32_t at = proto == SIRQ_PROTO_UDP ? 6 : 16;
     uint16_t sum;
 
-    if ((proto != SIRQ_PROTO_UDP && proto != PROTO_TCP) || len < at + 2)
+    if ((proto != SIRQ_PROTO_UDP && proto != SIRQ_PROTO_TCP) || len < at + 2)
         return;
     sum = (uint16_t)~sirq_csum(segment, len);
     if (sum == 0 && proto == SIRQ_PROTO_UDP)
@@ -39,12 +38,28 @@ static void decrement_ttl(uint8_t *ip)
     sirq_store16(ip + 10, (sum + (sum >> 16)) & 0xffff);
 }
 
-enum sirq_drop sirq_ip4_forward(struct sirq_cpu *cpu, struct sirq_net_cpu *nc,
-                                const struct sirq_rx *rx, const struct sirq_hop *hop)
+/* The copy in `pkt`, changed as it leaves. */
+static void rework(struct sirq_pkt *pkt, const struct sirq_rx *rx,
+                   const struct sirq_nat_change *change)
 {
-    const struct sirq_ip dst = sirq_ip_v4(rx->daddr);
+    uint8_t *ip = pkt->data + SIRQ_TX_L3;
+    uint32_t hlen = (rx->ip[0] & 15u) * 4;
+
+    memcpy(ip, rx->ip, rx->ip_len);
+    pkt->len = (uint16_t)rx->ip_len;
+    if (rx->csum_partial)
+        complete_checksum(ip + hlen, rx->ip_len - hlen, ip[9]);
+    decrement_ttl(ip);
+    if (change->nat != NULL)
+        sirq_nat_apply(change, ip, rx->ip_len);
+}
+
+enum sirq_drop sirq_ip4_forward_to(struct sirq_cpu *cpu, struct sirq_net_cpu *nc,
+                                   const struct sirq_rx *rx, const struct sirq_hop *hop,
+                                   const struct sirq_ip *dst, struct sirq_nat_change *change)
+{
     struct sirq_pkt *pkt;
-    uint32_t idx, mtu;
+    uint32_t idx, mtu, mtu_in;
 
     if (hop == NULL) {
         sirq_icmp_error(cpu, nc, rx, SIRQ_ICMP_UNREACH, SIRQ_ICMP_UNREACH_NET, 0);
@@ -62,14 +77,28 @@ enum sirq_drop sirq_ip4_forward(struct sirq_cpu *cpu, struct sirq_net_cpu *nc,
     pkt = sirq_tx_alloc(nc, &idx);
     if (pkt == NULL)
         return SIRQ_DROP_NO_BUFFER;
-    memcpy(pkt->data + SIRQ_TX_L3, rx->ip, rx->ip_len);
-    pkt->len = (uint16_t)rx->ip_len;
-    if (rx->csum_partial)
-        complete_checksum(pkt->data + SIRQ_TX_L3 + (rx->ip[0] & 15) * 4,
-                          rx->ip_len - (rx->ip[0] & 15) * 4, rx->ip[9]);
-    decrement_ttl(pkt->data + SIRQ_TX_L3);
-    sirq_hop_output(cpu, nc, hop, &dst, idx);
+    mtu_in = rx->dev != NULL ? __atomic_load_n(&rx->dev->mtu, __ATOMIC_RELAXED) : mtu;
+    change->mss = (uint16_t)((mtu_in < mtu ? mtu_in : mtu) - SIRQ_IP4_HLEN - SIRQ_TCP_HLEN);
+    rework(pkt, rx, change);
+    sirq_hop_output(cpu, nc, hop, dst, idx);
     return SIRQ_FORWARDED;
+}
+
+enum sirq_drop sirq_ip4_forward(struct sirq_cpu *cpu, struct sirq_net_cpu *nc,
+                                const struct sirq_rx *rx, const struct sirq_hop *hop)
+{
+    struct sirq_nat *nat = __atomic_load_n(&nc->net->nat, __ATOMIC_ACQUIRE);
+    const struct sirq_ip dst = sirq_ip_v4(rx->daddr);
+    struct sirq_nat_change change = {.nat = NULL};
+
+    if (nat != NULL && hop != NULL && hop->dev == nat->outside && rx->dev != nat->outside &&
+        rx->ip[8] > 1) { /* one that ends here needs no connection */
+        enum sirq_drop verdict = sirq_nat_out(cpu, nat, rx, &change);
+
+        if (verdict != SIRQ_DELIVERED)
+            return verdict;
+    }
+    return sirq_ip4_forward_to(cpu, nc, rx, hop, &dst, &change);
 }
 
 enum sirq_drop sirq_ip6_forward(struct sirq_cpu *cpu, struct sirq_net_cpu *nc,

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include <sirq/inet.h>
+#include <sirq/timer.h>
 
 #include "private.h"
 
@@ -156,6 +157,8 @@ void sirq_inet_fini(struct sirq_net *net);
 
 int sirq_neigh_init(struct sirq_net *net);
 void sirq_neigh_fini(struct sirq_net *net);
+/* Task context; nobody arms it any more.  It runs on no CPU when this returns. */
+void sirq_net_timer_stop(struct sirq_core *core, struct sirq_timer *timer);
 /* In sirq_synchronize_call(): every entry of the device (data) goes, and what waits for it. */
 void sirq_neigh_forget(struct sirq_cpu *cpu, void *data);
 

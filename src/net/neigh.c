@@ -463,29 +463,12 @@ void sirq_neigh_forget(struct sirq_cpu *cpu, void *data)
     }
 }
 
-/* The timer may have moved with the timers of a CPU that was given back: look for it. */
-static void stop_timer(struct sirq_cpu *cpu, void *data)
-{
-    struct sirq_timer *timer = data;
-
-    for (unsigned i = 0; cpu->timers != NULL && i < SIRQ_WHEEL_LEVELS * SIRQ_WHEEL_SLOTS; i++) {
-        const struct sirq_timer *at = cpu->timers->slot[i / SIRQ_WHEEL_SLOTS][i % SIRQ_WHEEL_SLOTS];
-
-        while (at != NULL && at != timer)
-            at = at->next;
-        if (at == timer) {
-            sirq_timer_del_local(cpu, timer);
-            return;
-        }
-    }
-}
-
 /* No device is left, so nobody is asked for any more. */
 void sirq_neigh_fini(struct sirq_net *net)
 {
     if (net->neigh == NULL)
         return;
-    sirq_synchronize_call(net->core, stop_timer, &net->neigh->timer);
+    sirq_net_timer_stop(net->core, &net->neigh->timer);
     free(net->neigh);
     net->neigh = NULL;
 }

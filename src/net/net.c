@@ -129,6 +129,28 @@ int sirq_net_create(struct sirq_net **out, struct sirq_core *core,
     return 0;
 }
 
+/* The timer may have moved with the timers of a CPU that was given back: look for it. */
+static void stop_timer(struct sirq_cpu *cpu, void *data)
+{
+    struct sirq_timer *timer = data;
+
+    for (unsigned i = 0; cpu->timers != NULL && i < SIRQ_WHEEL_LEVELS * SIRQ_WHEEL_SLOTS; i++) {
+        const struct sirq_timer *at = cpu->timers->slot[i / SIRQ_WHEEL_SLOTS][i % SIRQ_WHEEL_SLOTS];
+
+        while (at != NULL && at != timer)
+            at = at->next;
+        if (at == timer) {
+            sirq_timer_del_local(cpu, timer);
+            return;
+        }
+    }
+}
+
+void sirq_net_timer_stop(struct sirq_core *core, struct sirq_timer *timer)
+{
+    sirq_synchronize_call(core, stop_timer, timer);
+}
+
 void sirq_net_destroy(struct sirq_net *net)
 {
     struct sirq_core *core;

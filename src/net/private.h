@@ -167,6 +167,7 @@ struct sirq_net {
     const struct sirq_fib *fib; /* __atomic: routes and own addresses, or null: a receiver only */
     struct sirq_neigh_table *neigh; /* made with the first address; __atomic */
     bool forwarding;                /* __atomic */
+    struct sirq_nat *nat;           /* __atomic: or null: off */
     struct sirq_net_config config;
     struct sirq_net_cpu *cpus;
     struct sirq_table table, table6;

@@ -15,6 +15,7 @@
 
 #include "checksum.h"
 #include "inet.h"
+#include "nat.h"
 #include "private.h"
 
 #define IP_FRAG_MASK 0x3fffu /* more fragments, and the offset */
@@ -125,8 +126,13 @@ static enum sirq_drop ip_destination(struct sirq_cpu *cpu, struct sirq_net_cpu *
     if (__atomic_load_n(&nc->net->fib, __ATOMIC_RELAXED) == NULL)
         return sirq_table_takes_addr(&nc->net->table, rx->daddr) ? SIRQ_DELIVERED
                                                                  : SIRQ_DROP_IP_DST;
-    if (rx->dev != NULL && rx->daddr == __atomic_load_n(&rx->dev->addr4, __ATOMIC_RELAXED))
-        return SIRQ_DELIVERED;
+    if (rx->dev != NULL && rx->daddr == __atomic_load_n(&rx->dev->addr4, __ATOMIC_RELAXED)) {
+        struct sirq_nat *nat = __atomic_load_n(&nc->net->nat, __ATOMIC_ACQUIRE);
+
+        if (__builtin_expect(nat == NULL || nat->outside != rx->dev, 1))
+            return SIRQ_DELIVERED;
+        return sirq_nat_in(cpu, nc, nat, rx);
+    }
     return sirq_ip4_route(cpu, nc, rx);
 }
 

@@ -25,6 +25,7 @@
 #include <string.h>
 
 #include "inet.h"
+#include "nat.h"
 
 #define ROUNDS 4u
 
@@ -253,6 +254,7 @@ void sirq_link_close(struct sirq_netdev *dev)
 {
     struct sirq_net *net = dev->net;
 
+    sirq_nat_forget(dev);
     sirq_inet_forget(dev);
     sirq_net_lock(net);
     __atomic_store_n(&net->devs[dev->link->id], NULL, __ATOMIC_RELEASE);

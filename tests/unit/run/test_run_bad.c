@@ -194,13 +194,28 @@ static const struct {
     {"address: 192.0.2.1", "address: here",
      "t.yaml:21: services[0].udp-echo.address: 'here': give an address without a prefix"},
     {"address: 192.0.2.1", "batch: 33", "t.yaml:21: services[0].udp-echo.batch: 33: give 1 to 32"},
-    {"udp-echo: {port: 9}", "{}", "t.yaml:22: services[1]: is none; there are: udp-echo, forward"},
+    {"udp-echo: {port: 9}", "{}",
+     "t.yaml:22: services[1]: is none; there are: udp-echo, forward, nat-router"},
     {"udp-echo: {port: 9}", "{udp-echo: {port: 9}, forward: {}}",
-     "t.yaml:22: services[1]: is several; one an entry; there are: udp-echo, forward"},
+     "t.yaml:22: services[1]: is several; one an entry; there are: udp-echo, forward, nat-router"},
     {"udp-echo: {port: 9}", "forward: {}",
      "t.yaml:23: services[2].forward: is given twice; leave one out"},
     {"udp-echo: {port: 9}", "forward: {to: all}",
      "t.yaml:22: services[1].forward.to: no such key; there are: none"},
+    {"udp-echo: {port: 9}", "nat-router: {}",
+     "t.yaml:22: services[1].nat-router.outside: is missing; give it"},
+    {"udp-echo: {port: 9}", "nat-router: {outside: wam}",
+     "t.yaml:22: services[1].nat-router.outside: 'wam': no such interface; did you mean wan? "
+     "there are: lan, wan, replay"},
+    {"udp-echo: {port: 9}", "nat-router: {outside: wan}",
+     "t.yaml:22: services[1].nat-router.outside: 'wan' has no IPv4 address; give it one"},
+    {"udp-echo: {port: 9}", "nat-router: {outside: lan, port_lo: 5000}",
+     "t.yaml:22: services[1].nat-router.port_hi: is missing; give both port_lo and port_hi, or "
+     "neither"},
+    {"udp-echo: {port: 9}", "nat-router: {outside: lan, port_lo: 5000, port_hi: 4999}",
+     "t.yaml:22: services[1].nat-router.port_hi: 4999: give port_lo (5000) or more"},
+    {"udp-echo: {port: 9}", "nat-router: {outside: lan, max_conns: 0}",
+     "t.yaml:22: services[1].nat-router.max_conns: 0: give 1 to 1048576"},
 };
 
 static void file_wrong_is_refused_in_one_line(void **state)
