@@ -142,34 +142,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 }
 
 #ifdef FUZZ_REPLAY
-#include <dirent.h>
-#include <sys/stat.h>
-
-static unsigned replay(const char *path)
-{
-    static uint8_t data[65536];
-    struct dirent *entry;
-    unsigned files = 0;
-    char inner[4096];
-    DIR *dir = opendir(path);
-    FILE *file;
-
-    if (dir == NULL) {
-        file = fopen(path, "rb");
-        CHECK(file != NULL);
-        LLVMFuzzerTestOneInput(data, fread(data, 1, sizeof(data), file));
-        fclose(file);
-        return 1;
-    }
-    while ((entry = readdir(dir)) != NULL) {
-        if (entry->d_name[0] == '.')
-            continue;
-        snprintf(inner, sizeof(inner), "%s/%s", path, entry->d_name);
-        files += replay(inner);
-    }
-    closedir(dir);
-    return files;
-}
+#include "replay.h"
 
 int main(int argc, char **argv)
 {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Write the seed corpora of fuzz_rx: one input per verdict and some good frames.
+"""Write the seed corpora of fuzz_rx (one input per verdict and some good frames) and fuzz_nat.
 
 usage: make_corpus.py FOLDER.  The output is the same each time.
 """
@@ -124,13 +124,69 @@ ROUTER_SEEDS = {
 }
 
 
+# Records of fuzz_nat: what is put right, and the device that it comes in by, is in the second byte.
+FIX, PARTIAL, OUTSIDE, SHORT = 3, 5, 8, 16
+
+
+def raw(what, proto, l4, src=b"\x0a\0\0\2", dst=b"\x0b\0\0\1", ttl=64, options=b""):
+    head = struct.pack("!2B3H2BH", 0x45 + len(options) // 4, 0, 0, 1, 0, ttl, proto, 0)
+    packet = head + src + dst + options + l4
+    return bytes([0, what, len(packet)]) + packet
+
+
+def reply(what, *changes):
+    return bytes([1, what, len(changes)]) + b"".join(bytes(change) for change in changes)
+
+
+def error(what, kind=0):
+    return bytes([2, what | kind << 5, 0])
+
+
+def datagram(sport, dport=53):
+    return struct.pack("!4H", sport, dport, 12, 0) + b"data"
+
+
+def segment(flags, options=b""):
+    head = struct.pack("!2H2L2B3H", 4000, 80, 1, 1, 0x50 + len(options) * 4, flags, 512, 0, 0)
+    return head + options
+
+
+SYN, FIN, RST, MSS = 2, 1, 4, b"\1\1\2\4\xff\xff\1\0"
+ECHO = b"\x08\0\0\0\x12\x34\0\1abcdefgh"
+OUT_UDP, OUT_TCP = raw(FIX, 17, datagram(4000)), raw(FIX, 6, segment(SYN, MSS))
+OUT_PING = raw(FIX, 1, ECHO)
+BACK = reply(FIX | OUTSIDE)
+
+NAT_SEEDS = {
+    "udp": OUT_UDP + BACK + OUT_UDP + BACK,
+    "tcp": OUT_TCP + BACK + raw(FIX, 6, segment(16)) + raw(FIX, 6, segment(16 | FIN)) + BACK,
+    "tcp_reset": OUT_TCP + reply(FIX | OUTSIDE, (33, RST)) + b"\3\1" + BACK,
+    "ping": OUT_PING + BACK,
+    "errors_in": b"".join(one + error(FIX | OUTSIDE, kind)
+                          for kind, one in enumerate((OUT_UDP, OUT_TCP, OUT_PING, OUT_UDP))),
+    "errors_in_short": OUT_TCP + error(FIX | OUTSIDE | SHORT),
+    "errors_out": b"".join(one + BACK + error(FIX) for one in (OUT_UDP, OUT_TCP, OUT_PING)),
+    "partial": raw(PARTIAL, 17, datagram(4000)) + raw(PARTIAL, 6, segment(SYN, MSS)) + BACK,
+    "no_checksum": raw(1, 17, datagram(4000)) + reply(1 | OUTSIDE),
+    "options": raw(FIX, 17, datagram(4000), options=b"\1" * 8) + error(FIX | OUTSIDE),
+    "ended": OUT_UDP + b"\3\2" + BACK + OUT_UDP,
+    "full": b"".join(raw(FIX, 17, datagram(4000 + i, 53 + i)) for i in range(10)) + BACK,
+    "ports": b"".join(raw(FIX, 17, datagram(4000 + i)) for i in range(7)) + BACK,
+    "unasked": raw(FIX | OUTSIDE, 17, datagram(53, 1024), b"\x0b\0\0\1", b"\x0a\0\1\1") +
+               raw(FIX | OUTSIDE, 1, ECHO, b"\x0a\0\1\2", b"\x0a\0\1\1"),
+    "ttl": raw(FIX, 17, datagram(4000), ttl=1) + raw(FIX, 1, ECHO, ttl=1),
+    "other": raw(1, 47, bytes(8)) + raw(FIX, 6, b"\0\1\0\2"),
+}
+
+
 def for_us(seeds):
     """The same frames to the router's MAC (the first one, where an input has several)."""
     return {name: data[:1] + MAC + data[7:] for name, data in seeds.items()}
 
 
 def main():
-    for name, seeds in (("rx", SEEDS), ("router", for_us(SEEDS) | ROUTER_SEEDS)):
+    for name, seeds in (("rx", SEEDS), ("router", for_us(SEEDS) | ROUTER_SEEDS),
+                        ("nat", NAT_SEEDS)):
         folder = pathlib.Path(sys.argv[1]) / name
         folder.mkdir(parents=True, exist_ok=True)
         for seed, data in seeds.items():
