@@ -228,8 +228,10 @@ static void rewrite(uint8_t *ip, uint32_t len, unsigned end, uint32_t addr, uint
     correct(l4 + at, before, after);
     if (proto != SIRQ_PROTO_ICMP) /* its sum has no addresses */
         correct(l4 + at, ip_before, ip_after);
-    if (proto == SIRQ_PROTO_UDP && sirq_load16(l4 + 6) == 0)
-        sirq_store16(l4 + 6, 0xffff); /* RFC 768: 0 is none */
+    /* RFC 768: 0 is none.  And of an echo of zeros alone it is wrong: no sum of theirs is 0. */
+    if (sirq_load16(l4 + at) == 0 &&
+        (proto == SIRQ_PROTO_UDP || (proto == SIRQ_PROTO_ICMP && sirq_csum(l4, l4_len) == 0)))
+        sirq_store16(l4 + at, 0xffff);
 }
 
 /* The quoted packet went the other way: its other end is ours.  Then the error's own address. */

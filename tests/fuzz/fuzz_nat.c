@@ -19,9 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <sirq/nat.h>
-
-#include "../unit/net/inet_env.h"
+#include "../unit/net/nat_env.h"
 
 #define CHECK(cond)                                                    \
     do {                                                               \
@@ -33,7 +31,6 @@
 
 #define CONNS 8u
 #define RECORDS 24u
-#define IP 14u /* in a frame */
 #define PACKET_MAX 300u
 
 enum { RAW, REPLY, ERROR, TIME };
@@ -51,38 +48,10 @@ static uint32_t last_len[2];
 
 /* ---- packets ---------------------------------------------------------------------------- */
 
-static uint32_t hlen_of(const uint8_t *ip)
-{
-    return (ip[0] & 15u) * 4;
-}
-
-/* The sum over a segment; UDP and TCP: with its pseudo-header, alone or not. */
-static uint16_t l4_sum(const uint8_t *ip, uint32_t len, bool pseudo_only)
-{
-    static uint8_t sum_of[12 + FRAME_MAX];
-    uint32_t l4_len = len - hlen_of(ip);
-
-    if (ip[9] == 1)
-        return icmp_sum(ip + hlen_of(ip), l4_len);
-    memcpy(sum_of, ip + 12, 8);
-    frame_put16(sum_of + 8, ip[9]);
-    frame_put16(sum_of + 10, l4_len);
-    memcpy(sum_of + 12, ip + hlen_of(ip), l4_len);
-    return icmp_sum(sum_of, pseudo_only ? 12 : 12 + l4_len);
-}
-
-/* Where a checksum of the transport header lies, or 0. */
-static uint32_t sum_at(const uint8_t *ip, uint32_t len)
-{
-    uint32_t at = ip[9] == 17 ? 6 : ip[9] == 6 ? 16 : ip[9] == 1 ? 2 : 0;
-
-    return at != 0 && hlen_of(ip) >= 20 && len >= hlen_of(ip) + at + 2 ? hlen_of(ip) + at : 0;
-}
-
 /* As the stack sees it: with another length field a datagram's sum is another one. */
 static bool l4_right(const uint8_t *ip, uint32_t len)
 {
-    const uint32_t at = sum_at(ip, len);
+    const uint32_t at = l4_sum_at(ip, len);
 
     return at != 0 && l4_sum(ip, len, false) == 0xffff &&
            (ip[9] != 17 || frame_get16(ip + at) != 0);
@@ -98,7 +67,7 @@ static void fix(uint8_t *ip, uint32_t len, unsigned what)
         ip[0] = (uint8_t)(0x40 | (hlen_of(ip) < 20 || hlen_of(ip) > len ? 5 : ip[0] & 15));
         frame_put16(ip + 2, len);
     }
-    at = hlen_of(ip) <= len ? sum_at(ip, len) : 0;
+    at = hlen_of(ip) <= len ? l4_sum_at(ip, len) : 0;
     if (at != 0 && (what & (FIX_L4 | PARTIAL))) {
         frame_put16(ip + at, 0);
         frame_put16(ip + at, (what & PARTIAL) && ip[9] != 1 ? l4_sum(ip, len, true)
@@ -121,6 +90,11 @@ static void start(void)
     router = state;
     sirq_net_set_forwarding(router->h.net, true);
     CHECK(sirq_route_add(router->h.net, &any, NULL) == 0);
+    for (unsigned i = 0; i < 4; i++) { /* who is answered is asked for, and can be resolved */
+        const uint32_t host = US4(i / 2) + 1 + i % 2;
+
+        router_rx(router, i / 2, put_ping(router, i / 2, host, US4(i / 2), 8));
+    }
 }
 
 static void stop(void)
@@ -158,7 +132,7 @@ static void check_forwarded(unsigned dev, unsigned by, const uint8_t *in, const 
     CHECK(icmp_sum(ip_out, hlen) == 0xffff);
     if (dev == 0 && by == 1)
         CHECK(memcmp(ip_out + 12, &(uint32_t){frame_net32(US4(1))}, 4) == 0);
-    if (l4_right(ip, len) || (partial && sum_at(ip, len) != 0 && ip[9] != 1))
+    if (l4_right(ip, len) || (partial && l4_sum_at(ip, len) != 0 && ip[9] != 1))
         CHECK(l4_right(ip_out, len));
 }
 
