@@ -22,7 +22,7 @@ extern "C" {
 #define SIRQ_NAT_CONNS_MAX (1u << 20)
 
 struct sirq_nat_config {
-    unsigned max_conns;        /* 0: 16384; memory for them (64 bytes each) is taken at once */
+    unsigned max_conns;        /* 0: 16384; memory for them (56 bytes each) is taken at once */
     uint16_t port_lo, port_hi; /* ports to give, both included; 0, 0: 1024 to 65535 */
     /* A connection without packets ends after so many seconds, and up to one more; 0: default. */
     unsigned udp_s;             /* nothing came back yet: 120 */

@@ -39,7 +39,7 @@ static void decrement_ttl(uint8_t *ip)
 }
 
 /* The copy in `pkt`, changed as it leaves. */
-static void rework(struct sirq_pkt *pkt, const struct sirq_rx *rx,
+static void rework(const struct sirq_cpu *cpu, struct sirq_pkt *pkt, const struct sirq_rx *rx,
                    const struct sirq_nat_change *change)
 {
     uint8_t *ip = pkt->data + SIRQ_TX_L3;
@@ -51,7 +51,7 @@ static void rework(struct sirq_pkt *pkt, const struct sirq_rx *rx,
         complete_checksum(ip + hlen, rx->ip_len - hlen, ip[9]);
     decrement_ttl(ip);
     if (change->nat != NULL)
-        sirq_nat_apply(change, ip, rx->ip_len);
+        sirq_nat_apply(cpu, change, ip, rx->ip_len);
 }
 
 enum sirq_drop sirq_ip4_forward_to(struct sirq_cpu *cpu, struct sirq_net_cpu *nc,
@@ -79,7 +79,7 @@ enum sirq_drop sirq_ip4_forward_to(struct sirq_cpu *cpu, struct sirq_net_cpu *nc
         return SIRQ_DROP_NO_BUFFER;
     mtu_in = rx->dev != NULL ? __atomic_load_n(&rx->dev->mtu, __ATOMIC_RELAXED) : mtu;
     change->mss = (uint16_t)((mtu_in < mtu ? mtu_in : mtu) - SIRQ_IP4_HLEN - SIRQ_TCP_HLEN);
-    rework(pkt, rx, change);
+    rework(cpu, pkt, rx, change);
     sirq_hop_output(cpu, nc, hop, dst, idx);
     return SIRQ_FORWARDED;
 }

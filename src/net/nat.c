@@ -24,20 +24,14 @@
 #define CHAIN_MAX 256u  /* steps of one walk */
 #define PORT_TRIES 512u /* ports looked at for one connection */
 #define RECLAIM 64u     /* connections looked at when the table is full */
-#define SWEEP 4096u     /* and each second by the timer */
+#define TURN 4096u      /* and by the timer in one turn, unless HZ asks for more */
+#define HELD 64u        /* of these while the lock is held */
 
 /* What TCP has shown; relaxed atomics. */
 #define SEEN_IN 1u /* also UDP, ICMP */
 #define FIN_OUT 2u
 #define FIN_IN 4u
 #define RESET 8u
-
-void sirq_nat_count(struct sirq_nat *nat, enum sirq_nat_dir dir, bool error)
-{
-    __atomic_fetch_add(&nat->stats.translated[dir], 1, __ATOMIC_RELAXED);
-    if (error)
-        __atomic_fetch_add(&nat->stats.errors, 1, __ATOMIC_RELAXED);
-}
 
 /* ---- lock and sequence ---------------------------------------------------------------- */
 
@@ -209,20 +203,28 @@ static void note(struct sirq_cpu *cpu, const struct sirq_nat *nat, struct sirq_n
         SET(c->expires, expires);
 }
 
+/* Jiffies between two turns: so many turns a second that the whole table has its turn in one. */
+static uint64_t pause_of(const struct sirq_cpu *cpu, const struct sirq_nat *nat)
+{
+    uint64_t pause = cpu->core->hz / ((nat->config.max_conns + TURN - 1) / TURN);
+
+    return pause > 0 ? pause : 1;
+}
+
 void sirq_nat_timer(struct sirq_cpu *cpu, struct sirq_timer *timer, void *data)
 {
     struct sirq_nat *nat = data;
+    uint64_t now = sirq_jiffies(cpu), pause = pause_of(cpu, nat);
+    uint64_t n = (nat->config.max_conns * pause + cpu->core->hz - 1) / cpu->core->hz;
     bool again = true;
 
-    if (lock(nat)) {
-        uint32_t n = nat->config.max_conns < SWEEP ? nat->config.max_conns : SWEEP;
-
-        sweep_locked(nat, sirq_jiffies(cpu), n);
+    for (uint64_t done = 0; done < n && again && lock(nat); done += HELD) {
+        sweep_locked(nat, now, n - done < HELD ? (uint32_t)(n - done) : HELD);
         again = nat->armed = nat->stats.conns > 0;
         unlock(nat);
     }
     if (again)
-        sirq_timer_mod_local(cpu, timer, sirq_jiffies(cpu) + cpu->core->hz);
+        sirq_timer_mod_local(cpu, timer, now + pause);
 }
 
 /* ---- making one ----------------------------------------------------------------------- */
@@ -297,7 +299,7 @@ static enum sirq_drop make(struct sirq_cpu *cpu, struct sirq_nat *nat,
     nat->armed |= arm;
     unlock(nat);
     if (arm)
-        sirq_timer_mod_local(cpu, &nat->timer, sirq_jiffies(cpu) + cpu->core->hz);
+        sirq_timer_mod_local(cpu, &nat->timer, sirq_jiffies(cpu) + pause_of(cpu, nat));
     return verdict;
 }
 

@@ -36,6 +36,11 @@ struct sirq_nat_conn {
     uint64_t expires;         /* jiffies; __atomic */
 };
 
+/* Of one CPU, its alone to write. */
+struct sirq_nat_count {
+    uint64_t translated[2], errors;
+} __attribute__((aligned(64)));
+
 struct sirq_nat {
     struct sirq_netdev *outside;
     struct sirq_net *net;
@@ -50,7 +55,8 @@ struct sirq_nat {
     struct sirq_nat_conn *conn;
     struct sirq_timer timer;
     size_t bytes;
-    struct sirq_nat_stats stats; /* __atomic */
+    struct sirq_nat_stats stats;   /* __atomic: of connections, under the lock */
+    struct sirq_nat_count count[]; /* one per CPU */
 };
 
 static inline uint64_t sirq_nat_mix(uint64_t a, uint64_t b)
@@ -76,9 +82,8 @@ enum sirq_drop sirq_nat_find(struct sirq_cpu *cpu, struct sirq_nat *nat, enum si
                              struct sirq_nat_tuple *found);
 #define SIRQ_NAT_QUOTED UINT32_MAX
 
-/* Takes away what has had its time, every second while there are connections. */
+/* Takes away what has had its time, while there are connections: the whole table in a second. */
 void sirq_nat_timer(struct sirq_cpu *cpu, struct sirq_timer *timer, void *data);
-void sirq_nat_count(struct sirq_nat *nat, enum sirq_nat_dir dir, bool error);
 
 /* The device is about to be closed. */
 void sirq_nat_forget(struct sirq_netdev *dev);
@@ -100,7 +105,8 @@ enum sirq_drop sirq_nat_out(struct sirq_cpu *cpu, struct sirq_nat *nat, const st
 enum sirq_drop sirq_nat_in(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, struct sirq_nat *nat,
                            const struct sirq_rx *rx);
 /* In the outgoing packet, whose checksums are right before and after. */
-void sirq_nat_apply(const struct sirq_nat_change *change, uint8_t *ip, uint32_t len);
+void sirq_nat_apply(const struct sirq_cpu *cpu, const struct sirq_nat_change *change, uint8_t *ip,
+                    uint32_t len);
 
 /* forward.c */
 enum sirq_drop sirq_ip4_forward_to(struct sirq_cpu *cpu, struct sirq_net_cpu *nc,

@@ -248,12 +248,16 @@ static void rewrite_quoted(const struct sirq_nat_change *change, uint8_t *ip, ui
     correct(ip + 10, ip_before, sirq_csum(ip + 12, 8));
 }
 
-void sirq_nat_apply(const struct sirq_nat_change *change, uint8_t *ip, uint32_t len)
+void sirq_nat_apply(const struct sirq_cpu *cpu, const struct sirq_nat_change *change, uint8_t *ip,
+                    uint32_t len)
 {
+    struct sirq_nat_count *count = &change->nat->count[cpu->id];
+
     if (change->quoted)
         rewrite_quoted(change, ip, len);
     else
         rewrite(ip, len, change->dir == SIRQ_NAT_OUT ? 0 : 1, change->addr, change->port,
                 change->mss);
-    sirq_nat_count(change->nat, change->dir, change->quoted);
+    COUNT(count->translated[change->dir], 1);
+    COUNT(count->errors, change->quoted);
 }

@@ -67,18 +67,22 @@ static int nat_alloc(struct sirq_nat *nat)
     }
     for (uint32_t i = 0; i < n; i++)
         nat->conn[i].next[0] = i + 1 < n ? i + 1 : SIRQ_NAT_NIL;
-    nat->bytes = sizeof(*nat) + n * sizeof(*nat->conn) + 2 * buckets * sizeof(uint32_t);
+    nat->bytes += n * sizeof(*nat->conn) + 2 * buckets * sizeof(uint32_t);
     return 0;
 }
 
 static int nat_create(struct sirq_nat **out, struct sirq_netdev *outside,
                       const struct sirq_nat_config *config, struct sirq_error *err)
 {
-    struct sirq_nat *nat = calloc(1, sizeof(*nat));
+    size_t bytes =
+        sizeof(struct sirq_nat) + outside->net->core->ncpus * sizeof(struct sirq_nat_count);
+    struct sirq_nat *nat = aligned_alloc(64, bytes);
     int rc;
 
     if (nat == NULL)
         return sirq_fail(err, ENOMEM, "nat: out of memory");
+    memset(nat, 0, bytes);
+    nat->bytes = bytes;
     nat->outside = outside;
     nat->net = outside->net;
     nat->addr = __atomic_load_n(&outside->addr4, __ATOMIC_RELAXED);
@@ -153,9 +157,11 @@ void sirq_nat_stats(struct sirq_net *net, struct sirq_nat_stats *out)
         out->conns = GET(s->conns);
         out->created = GET(s->created);
         out->expired = GET(s->expired);
-        out->translated[0] = GET(s->translated[0]);
-        out->translated[1] = GET(s->translated[1]);
-        out->errors = GET(s->errors);
+        for (unsigned i = 0; i < net->core->ncpus; i++) {
+            out->translated[0] += READ_COUNT(net->nat->count[i].translated[0]);
+            out->translated[1] += READ_COUNT(net->nat->count[i].translated[1]);
+            out->errors += READ_COUNT(net->nat->count[i].errors);
+        }
     }
     sirq_net_unlock(net);
 }
