@@ -4,8 +4,8 @@
  *
  * A packet was checked up to its IPv4 header; what follows is not trusted, and nothing is read or
  * written beyond its length.  Checksums are corrected by what changed (RFC 1624), not made anew:
- * one that was wrong stays wrong.  All that is changed lies at even distances from where its sum
- * begins, except TCP options, so sums are taken of whole headers before and after.
+ * one that was wrong stays wrong.  Addresses and ports lie at even distances from where the sum
+ * begins; for a TCP option and for what an ICMP error quotes the sums before and after are taken.
  */
 #define SIRQ_NET_INTERNAL
 #include "checksum.h"
@@ -162,17 +162,43 @@ enum sirq_drop sirq_nat_in(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, struct
 
 /* ---- writing ---------------------------------------------------------------------------- */
 
-/* HC' = ~(~HC + ~m + m') (RFC 1624), of sums before and after. */
-static void correct(uint8_t *field, uint16_t before, uint16_t after)
+/* HC' = ~(~HC + ~m + m') (RFC 1624); delta: the sum of all ~m + m'. */
+static void correct(uint8_t *field, uint64_t delta)
 {
     uint16_t sum;
 
     memcpy(&sum, field, 2);
-    sum = (uint16_t)~sirq_csum_fold((uint64_t)(uint16_t)~sum + (uint16_t)~before + after);
+    sum = (uint16_t)~sirq_csum_fold((uint16_t)~sum + delta);
     memcpy(field, &sum, 2);
 }
 
-/* An MSS above `most` is made smaller.  The header has `len` bytes. */
+/* Both in memory order; of a header, the sums before and after. */
+static uint64_t delta16(uint16_t before, uint16_t after)
+{
+    return (uint64_t)(uint16_t)~before + after;
+}
+
+/* Another address at `at`. */
+static uint64_t set_addr(uint8_t *at, uint32_t addr)
+{
+    uint64_t delta = (uint64_t)~sirq_load32_net(at) + addr;
+
+    memcpy(at, &addr, 4);
+    return delta;
+}
+
+/* Another port, or identifier. */
+static uint64_t set_port(uint8_t *at, uint16_t port)
+{
+    uint16_t before, after;
+
+    memcpy(&before, at, 2);
+    sirq_store16(at, port);
+    memcpy(&after, at, 2);
+    return delta16(before, after);
+}
+
+/* An MSS above `most` is made smaller; it may lie at an odd place. */
 static void clamp_mss(uint8_t *tcp, uint32_t len, uint16_t most)
 {
     uint32_t at = SIRQ_TCP_HLEN;
@@ -196,38 +222,39 @@ static uint32_t checksum_at(uint8_t proto, const uint8_t *l4, uint32_t len)
     return at + 2 <= len && (proto != SIRQ_PROTO_UDP || sirq_load16(l4 + 6) != 0) ? at : 0;
 }
 
-/* The header of a segment of `len` bytes, as far as a change may reach. */
-static uint32_t header_len(uint8_t proto, const uint8_t *l4, uint32_t len)
+static uint64_t clamp(uint8_t *tcp, uint32_t len, uint16_t most)
 {
-    uint32_t want = proto == SIRQ_PROTO_TCP && len >= SIRQ_TCP_HLEN ? (l4[12] >> 4) * 4u : 8;
+    uint32_t hlen = (tcp[12] >> 4) * 4u;
+    uint16_t before;
 
-    return want < 8 ? 8 : want < len ? want : len;
+    if (hlen > len)
+        return 0;
+    before = sirq_csum(tcp, hlen);
+    clamp_mss(tcp, hlen, most);
+    return delta16(before, sirq_csum(tcp, hlen));
 }
 
 /*
  * Give the source (end 0) or destination (1) of the packet at `ip` another address and port.
- * `len` bytes are there, 8 of them behind the IP header at least.
+ * `len` bytes are there, 8 of them behind the IP header at least.  mss 0: a quoted packet.
  */
 static void rewrite(uint8_t *ip, uint32_t len, unsigned end, uint32_t addr, uint16_t port,
                     uint16_t mss)
 {
     uint8_t *l4 = ip + hlen_of(ip), proto = ip[9];
-    uint32_t l4_len = len - hlen_of(ip), head = header_len(proto, l4, l4_len);
-    uint32_t at = checksum_at(proto, l4, l4_len);
-    uint16_t ip_before = sirq_csum(ip + 12, 8), before = sirq_csum(l4, head), after, ip_after;
+    uint32_t l4_len = len - hlen_of(ip), at = checksum_at(proto, l4, l4_len);
+    uint64_t delta = set_addr(ip + 12 + (size_t)end * 4, addr);
 
-    memcpy(ip + 12 + (size_t)end * 4, &addr, 4);
-    ip_after = sirq_csum(ip + 12, 8);
-    correct(ip + 10, ip_before, ip_after);
-    sirq_store16(proto == SIRQ_PROTO_ICMP ? l4 + 4 : l4 + (size_t)end * 2, port);
+    correct(ip + 10, delta);
+    if (proto == SIRQ_PROTO_ICMP) /* its sum has no addresses */
+        delta = set_port(l4 + 4, port);
+    else
+        delta += set_port(l4 + (size_t)end * 2, port);
     if (mss != 0 && proto == SIRQ_PROTO_TCP && (l4[13] & SIRQ_NAT_SYN) != 0)
-        clamp_mss(l4, head, mss);
+        delta += clamp(l4, l4_len, mss);
     if (at == 0)
         return;
-    after = sirq_csum(l4, head); /* the checksum as it was is in both */
-    correct(l4 + at, before, after);
-    if (proto != SIRQ_PROTO_ICMP) /* its sum has no addresses */
-        correct(l4 + at, ip_before, ip_after);
+    correct(l4 + at, delta);
     /* RFC 768: 0 is none.  And of an echo of zeros alone it is wrong: no sum of theirs is 0. */
     if (sirq_load16(l4 + at) == 0 &&
         (proto == SIRQ_PROTO_UDP || (proto == SIRQ_PROTO_ICMP && sirq_csum(l4, l4_len) == 0)))
@@ -240,12 +267,11 @@ static void rewrite_quoted(const struct sirq_nat_change *change, uint8_t *ip, ui
     uint32_t hlen = hlen_of(ip), end = change->dir == SIRQ_NAT_OUT ? 0 : 1;
     uint8_t *icmp = ip + hlen, *quote = icmp + ICMP_HLEN;
     uint32_t icmp_len = len - hlen;
-    uint16_t before = sirq_csum(icmp, icmp_len), ip_before = sirq_csum(ip + 12, 8);
+    uint16_t before = sirq_csum(icmp, icmp_len);
 
     rewrite(quote, icmp_len - ICMP_HLEN, !end, change->addr, change->port, 0);
-    correct(icmp + 2, before, sirq_csum(icmp, icmp_len));
-    memcpy(ip + 12 + (size_t)end * 4, &change->addr, 4);
-    correct(ip + 10, ip_before, sirq_csum(ip + 12, 8));
+    correct(icmp + 2, delta16(before, sirq_csum(icmp, icmp_len)));
+    correct(ip + 10, set_addr(ip + 12 + (size_t)end * 4, change->addr));
 }
 
 void sirq_nat_apply(const struct sirq_cpu *cpu, const struct sirq_nat_change *change, uint8_t *ip,
