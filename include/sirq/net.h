@@ -4,7 +4,8 @@
  *
  *   driver irq -> sirq_napi_schedule -> NET_RX -> net_rx_action -> poll -> sirq_net_rx
  *   -> Ethernet -> IPv4, IPv6 -> UDP -> socket queue -> sirq_recv
- *                             -> route -> neighbour -> driver tx      (forwarding)
+ *                             -> route -> neighbour -> driver tx      (forwarding; of IPv4
+ *                                with addresses changed, where NAT is on: sirq/nat.h)
  *   sirq_send -> UDP -> IPv4, IPv6 -> route -> neighbour -> driver tx
  *
  * With RPS (sirq_netdev_set_rps) a frame may go from there to another CPU's backlog, which is
@@ -70,7 +71,7 @@ static inline struct sirq_ip sirq_ip_v4(uint32_t addr)
     X(IP_LEN, "ip_len", "total length below the header's or beyond the frame")   \
     X(IP_CSUM, "ip_csum", "header checksum wrong")                               \
     X(IP_FRAG, "ip_frag", "fragment (not reassembled)")                          \
-    X(IP_SRC, "ip_src", "source address is multicast or broadcast")              \
+    X(IP_SRC, "ip_src", "source address is multicast, broadcast, loopback")      \
     X(IP_DST, "ip_dst", "not for a bound address")                               \
     X(IP_PROTO, "ip_proto", "no handler for this protocol")                      \
     X(IP_TTL, "ip_ttl", "to be forwarded, and its TTL or hop limit used up")     \
@@ -79,7 +80,7 @@ static inline struct sirq_ip sirq_ip_v4(uint32_t addr)
     X(IP6_SHORT, "ip6_short", "frame ends inside an IPv6 header")                \
     X(IP6_VERSION, "ip6_version", "version is not 6")                            \
     X(IP6_LEN, "ip6_len", "payload length beyond the frame")                     \
-    X(IP6_SRC, "ip6_src", "source address is multicast or unspecified")          \
+    X(IP6_SRC, "ip6_src", "source address that no host sends from")              \
     X(IP6_EXT, "ip6_ext", "extension headers too many, bad, or not to accept")   \
     X(IP6_FRAG, "ip6_frag", "fragment (not reassembled)")                        \
     X(ICMP_SHORT, "icmp_short", "packet ends inside the ICMP message")           \

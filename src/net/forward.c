@@ -38,6 +38,15 @@ static void decrement_ttl(uint8_t *ip)
     sirq_store16(ip + 10, (sum + (sum >> 16)) & 0xffff);
 }
 
+/* Of net 0 and 127, which stay on their host (RFC 1812, 5.3.7).  Network order. */
+static bool stays(uint32_t addr)
+{
+    uint8_t first;
+
+    memcpy(&first, &addr, 1);
+    return first == 0 || first == 127;
+}
+
 /* The copy in `pkt`, changed as it leaves. */
 static void rework(const struct sirq_cpu *cpu, struct sirq_pkt *pkt, const struct sirq_rx *rx,
                    const struct sirq_nat_change *change)
@@ -91,6 +100,10 @@ enum sirq_drop sirq_ip4_forward(struct sirq_cpu *cpu, struct sirq_net_cpu *nc,
     const struct sirq_ip dst = sirq_ip_v4(rx->daddr);
     struct sirq_nat_change change = {.nat = NULL};
 
+    if (stays(rx->saddr))
+        return SIRQ_DROP_IP_SRC;
+    if (stays(rx->daddr))
+        return SIRQ_DROP_IP_DST;
     if (nat != NULL && hop != NULL && hop->dev == nat->outside && rx->dev != nat->outside &&
         rx->ip[8] > 1) { /* one that ends here needs no connection */
         enum sirq_drop verdict = sirq_nat_out(cpu, nat, rx, &change);

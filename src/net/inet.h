@@ -186,13 +186,13 @@ enum sirq_drop sirq_ip4_other(struct sirq_cpu *cpu, struct sirq_net_cpu *nc,
 enum sirq_drop sirq_icmp_rx(struct sirq_cpu *cpu, struct sirq_net_cpu *nc,
                             const struct sirq_rx *rx);
 
-/* 224.0.0.0/4, broadcast.  Network order. */
+/* 224.0.0.0/4, broadcast, 127.0.0.0/8.  Network order. */
 static inline bool sirq_ip4_source_bad(uint32_t saddr)
 {
     uint8_t first;
 
     memcpy(&first, &saddr, 1);
-    return (first & 0xf0) == 0xe0 || saddr == UINT32_MAX;
+    return (first & 0xf0) == 0xe0 || first == 127 || saddr == UINT32_MAX;
 }
 
 /*

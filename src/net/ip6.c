@@ -184,17 +184,31 @@ static enum sirq_drop udp_rx(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, stru
     return socket_rx(cpu, nc, rx);
 }
 
+/*
+ * Addresses that no wire may show: ::1 (RFC 4291, 2.5.3), and those that stand for IPv4 ones here,
+ * which would find IPv4's routes and neighbours (RFC 4942, 2.2).
+ */
+static bool never_on_a_wire(const struct sirq_ip *ip)
+{
+    static const struct sirq_ip loopback = {{[15] = 1}};
+
+    return sirq_ip_is_v4(ip) || sirq_ip_equal(ip, &loopback);
+}
+
 enum sirq_drop sirq_ip6_rx(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, struct sirq_rx *rx)
 {
     enum sirq_drop drop = header_check(rx);
-    struct sirq_ip src;
+    struct sirq_ip src, dst;
     uint8_t proto;
 
     if (drop != SIRQ_DELIVERED)
         return drop;
     src = sirq_load_ip6(rx->ip + 8);
-    if (sirq_ip_multicast(&src))
+    if (sirq_ip_multicast(&src) || never_on_a_wire(&src))
         return SIRQ_DROP_IP6_SRC;
+    dst = sirq_load_ip6(rx->ip + 24);
+    if (never_on_a_wire(&dst))
+        return SIRQ_DROP_IP_DST;
     drop = destination(cpu, nc, rx);
     if (drop != SIRQ_DELIVERED)
         return drop;

@@ -343,6 +343,30 @@ static void vlan_tag_is_taken_off_and_put_on(void **state)
                      SIRQ_DROP_UDP_PORT);
 }
 
+static void address_that_stays_on_its_host_is_not_forwarded(void **state)
+{
+    static const struct {
+        uint32_t from, to;
+        enum sirq_drop drop;
+    } bad[] = {{0x7f000001, 0x0b000001, SIRQ_DROP_IP_SRC}, {0x7f000001, US4(0), SIRQ_DROP_IP_SRC},
+               {0, 0x0b000001, SIRQ_DROP_IP_SRC},          {1, 0x0b000001, SIRQ_DROP_IP_SRC},
+               {US4(0) + 1, 0x7f000001, SIRQ_DROP_IP_DST}, {US4(0) + 1, 1, SIRQ_DROP_IP_DST}};
+    const struct sirq_route any = {.dst = sirq_ip_v4(0), .gateway = ip4(US4(1) + 1)};
+    struct router *r = *state;
+
+    sirq_net_set_forwarding(r->h.net, true);
+    assert_int_equal(sirq_route_add(r->h.net, &any, NULL), 0);
+    for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        uint32_t len = put_udp(r, 0, US4(0) + 1, bad[i].to);
+
+        frame_put32(r->frame + 26, bad[i].from); /* also none, which put_udp() takes otherwise */
+        frame_put32(r->frame + 30, bad[i].to);
+        frame_fix_ip(r->frame);
+        assert_int_equal(router_rx(r, 0, len), bad[i].drop);
+    }
+    assert_int_equal(r->dev[0].nsent + r->dev[1].nsent, 0);
+}
+
 static void route_of_the_longest_prefix_wins(void **state)
 {
     struct router *r = *state;
@@ -391,6 +415,7 @@ int main(void)
         CASE(fragment_is_forwarded_but_not_delivered),
         CASE(frame_for_another_mac_is_dropped),
         CASE(vlan_tag_is_taken_off_and_put_on),
+        CASE(address_that_stays_on_its_host_is_not_forwarded),
         CASE(route_of_the_longest_prefix_wins),
     };
 

@@ -300,6 +300,23 @@ static void datagram_for_another_net_is_forwarded_with_one_hop_less(void **state
     assert_int_equal(router_stats(r).tx_held - router_stats(r).tx_released, 3); /* the errors */
 }
 
+static void address_that_no_wire_may_show_is_dropped(void **state)
+{
+    static const char *const bad[] = {"::1", "::ffff:10.0.1.5", "::ffff:10.0.0.1"};
+    struct router *r = *state;
+
+    sirq_net_set_forwarding(r->h.net, true);
+    for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        assert_int_equal(router_rx(r, 0, put_udp6(r, bad[i], "2001:db8:1::5", 20)),
+                         SIRQ_DROP_IP6_SRC);
+        assert_int_equal(router_rx(r, 0, put_ping6(r, bad[i], "2001:db8::1", 20)),
+                         SIRQ_DROP_IP6_SRC);
+        /* Of IPv4's routes and addresses, which lie in the same table. */
+        assert_int_equal(router_rx(r, 0, put_udp6(r, "2001:db8::5", bad[i], 20)), SIRQ_DROP_IP_DST);
+    }
+    assert_int_equal(r->dev[0].nsent + r->dev[1].nsent, 0);
+}
+
 static void checksum_that_was_left_to_a_device_is_filled_in_when_forwarded(void **state)
 {
     struct router *r = *state;
@@ -330,6 +347,7 @@ int main(void)
         CASE(header_spoilt_or_cut_has_its_verdict),
         CASE(extension_headers_are_walked_within_bounds),
         CASE(datagram_for_another_net_is_forwarded_with_one_hop_less),
+        CASE(address_that_no_wire_may_show_is_dropped),
         CASE(checksum_that_was_left_to_a_device_is_filled_in_when_forwarded),
     };
 
