@@ -106,6 +106,41 @@ static void checksum_that_was_left_to_a_device_is_filled_in(void **state)
     nat_sent(r, OUTSIDE);
 }
 
+static void steered_packets_are_translated_in_order_on_the_other_cpu(void **state)
+{
+    static const unsigned other = 1;
+    struct router *r = *state;
+    struct sirq_cpu *cpu = &r->h.cpu[1];
+    uint8_t frame[10][FRAME_MAX];
+
+    assert_int_equal(sirq_netdev_set_rps(&r->dev[INSIDE].dev, &other, 1, NULL), 0);
+    r->dev[INSIDE].dev.rx_csum_partial = true;
+    for (uint32_t i = 0; i < 10; i++) {
+        uint32_t len = nat_udp(r, INSIDE, HOST(1), 4000, REMOTE, 53);
+
+        frame_put32(r->frame + FRAME_DATA, i);
+        fix_sums(r->frame + IP, len - IP, true);
+        memcpy(frame[i], r->frame, len);
+        assert_int_equal(test_dev_rx(&r->dev[INSIDE], &r->h.cpu[0], frame[i], len), SIRQ_STEERED);
+    }
+    net_host_run_on(1);
+    sirq_hardirq_enter(cpu);
+    sirq_hardirq_exit(cpu);
+    net_host_ksoftirqd(&r->h, 1, 10);
+    net_host_run_on(0);
+    net_host_check_sums(&r->h);
+    assert_int_equal(r->dev[OUTSIDE].nsent, 10);
+    for (uint32_t i = 0; i < 10; i++) {
+        const uint8_t *ip = r->dev[OUTSIDE].sent[i] + IP;
+
+        assert_int_equal(l4_sum(ip, 61, false), 0xffff);
+        assert_addrs(ip, US4(OUTSIDE), REMOTE);
+        assert_int_equal(frame_get16(ip + 30), i);
+    }
+    assert_int_equal(nat_stats(r).conns, 1);
+    assert_int_equal(router_stats(r).forwarded, 10);
+}
+
 static void tcp_is_translated_both_ways(void **state)
 {
     struct router *r = *state;
@@ -422,6 +457,7 @@ int main(void)
         NAT_TEST(checksum_that_was_not_made_stays_so_and_a_wrong_one_wrong),
         NAT_TEST(checksums_are_right_for_any_datagram),
         NAT_TEST(checksum_that_was_left_to_a_device_is_filled_in),
+        NAT_TEST(steered_packets_are_translated_in_order_on_the_other_cpu),
         NAT_TEST(tcp_is_translated_both_ways),
         NAT_TEST(syn_offers_no_more_than_the_mtu_of_the_way),
         NAT_TEST(options_that_are_malformed_are_left_alone),

@@ -35,6 +35,24 @@ static void rps_to_the_own_cpu_goes_up_at_once(void **state)
     stop(w);
 }
 
+static void rps_carries_that_a_checksum_was_left_to_a_device(void **state)
+{
+    struct world *w = start(NULL);
+
+    (void)state;
+    set_rps(w, one, 1);
+    w->frame[1][FRAME_UDP + 6] ^= 1;
+    w->dev.dev.rx_csum_partial = true;
+    assert_int_equal(send(w, 1, 1), SIRQ_STEERED);
+    w->dev.dev.rx_csum_partial = false; /* of the next frame, and not of the first */
+    assert_int_equal(send(w, 1, 2), SIRQ_STEERED);
+    other_cpu(w);
+    assert_int_equal(stats(w, 1).verdict[SIRQ_DELIVERED], 1);
+    assert_int_equal(stats(w, 1).verdict[SIRQ_DROP_UDP_CSUM], 1);
+    assert_int_equal(next(w), 1);
+    stop(w);
+}
+
 static void rps_map_spreads_flows_and_keeps_each_on_one_cpu(void **state)
 {
     static const unsigned both[] = {0, 1};
@@ -261,6 +279,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rps_to_another_cpu_goes_up_there),
         cmocka_unit_test(rps_to_the_own_cpu_goes_up_at_once),
+        cmocka_unit_test(rps_carries_that_a_checksum_was_left_to_a_device),
         cmocka_unit_test(rps_map_spreads_flows_and_keeps_each_on_one_cpu),
         cmocka_unit_test(rps_weight_is_how_often_a_cpu_is_named),
         cmocka_unit_test(rps_not_ip_stays),
