@@ -133,7 +133,7 @@ unsigned wire_net_pin(const struct bench_options *options)
 {
     DIR *proc = opendir("/proc");
     struct dirent *entry;
-    char comm[32];
+    char comm[32] = "";
 
     nthreads = 0;
     while (proc != NULL && (entry = readdir(proc)) != NULL && nthreads < THREADS_MAX) {

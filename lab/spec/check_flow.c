@@ -73,14 +73,20 @@ int sirq_spec_check_flows(const struct sirq_spec_check *check)
     return rc;
 }
 
-uint32_t sirq_spec_flows_of(const struct sirq_spec *spec, const char *of, uint32_t *first)
+/* `of` is a name, or the beginning of some and a star. */
+static bool named(const char *name, const char *of)
 {
     const char *star = strchr(of, '*');
-    size_t len = star != NULL ? (size_t)(star - of) : strlen(of) + 1;
+
+    return star != NULL ? strncmp(name, of, (size_t)(star - of)) == 0 : strcmp(name, of) == 0;
+}
+
+uint32_t sirq_spec_flows_of(const struct sirq_spec *spec, const char *of, uint32_t *first)
+{
     uint32_t n = 0;
 
     for (uint32_t i = 0; i < spec->n_flows; i++) {
-        if (strncmp(spec->flows[i].name, of, len) == 0) {
+        if (named(spec->flows[i].name, of)) {
             if (n == 0)
                 *first = i;
             else if (*first + n != i)
