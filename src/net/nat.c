@@ -157,6 +157,7 @@ static void remove_locked(struct sirq_nat *nat, uint32_t at)
 /* Take away those of the next `n` that have had their time. */
 static void sweep_locked(struct sirq_nat *nat, uint64_t now, uint32_t n)
 {
+    assert(nat->conn != NULL); /* taken before anybody could see the table */
     for (uint32_t i = 0; i < n; i++) {
         struct sirq_nat_conn *c = &nat->conn[nat->hand];
 
@@ -255,6 +256,7 @@ static enum sirq_drop make_locked(struct sirq_cpu *cpu, struct sirq_nat *nat,
     uint32_t at;
     uint16_t port;
 
+    assert(nat->conn != NULL);
     *out = walk(nat, SIRQ_NAT_OUT, t); /* another CPU may have been quicker */
     if (*out != NULL)
         return SIRQ_DELIVERED;
