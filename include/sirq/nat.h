@@ -34,8 +34,9 @@ struct sirq_nat_config {
 
 /*
  * Translate what is forwarded out of `outside`, which has an IPv4 address; forwarding has to be
- * on (sirq/inet.h).  When the device's address changes, turn it off and on.  config null: no more, and all connections are forgotten; closing the device
- * does so too.  Another call while it is on is refused.  Task context, bottom halves enabled.
+ * on (sirq/inet.h).  When the device's address changes, turn it off and on.  config null: no more,
+ * and all connections are forgotten; closing the device does so too.  Another call while it is on
+ * is refused.  Task context, bottom halves enabled.
  * 0, -EINVAL (a range), -EADDRNOTAVAIL (no address), -EBUSY (on already) or -ENOMEM.
  */
 int sirq_nat_set(struct sirq_net *net, struct sirq_netdev *outside,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* NAT44: the table of connections: time, little room, turning it on and off. */
 #include <pthread.h>
+#include <sched.h>
 
 #include "nat_env.h"
 
@@ -133,7 +134,7 @@ static void ping_is_forgotten_and_an_error_keeps_nothing(void **state)
     fix_sums(ip, 64, false);
     assert_int_equal(router_rx(r, OUTSIDE, IP + 64), SIRQ_FORWARDED);
     clear(r);
-    sleep_s(r, 2); /* not two from the error on */
+    net_host_sleep(&r->h, SECOND + SECOND / 4); /* not two from the error on */
     assert_int_equal(nat_stats(r).conns, 0);
 }
 
@@ -295,6 +296,70 @@ static void directions_on_two_cpus_make_each_connection_once(void **state)
     assert_int_equal(nat_stats(r).translated[1], side[1].passed);
 }
 
+#define RACES 10000u
+
+struct racer {
+    struct router *r;
+    struct test_dev *dev;
+    unsigned cpu, *at, *other; /* __atomic: rounds begun */
+    uint64_t passed, busy;
+};
+
+/* The first packet of a connection, on each CPU at about the same time. */
+static void *race(void *arg)
+{
+    struct racer *racer = arg;
+    uint8_t frame[FRAME_MAX];
+
+    net_host_run_on((int)racer->cpu);
+    for (unsigned i = 1; i <= RACES; i++) {
+        const struct frame_spec spec = {.saddr = HOST(1),
+                                        .daddr = REMOTE,
+                                        .sport = (uint16_t)(2000 + i),
+                                        .dport = 53,
+                                        .payload = 16};
+        uint32_t len = frame_build(frame, &spec);
+        enum sirq_drop verdict;
+
+        memcpy(frame, us_mac[INSIDE], 6);
+        __atomic_store_n(racer->at, i, __ATOMIC_RELEASE);
+        while (__atomic_load_n(racer->other, __ATOMIC_ACQUIRE) < i)
+            sched_yield();
+        verdict = test_dev_rx(racer->dev, &racer->r->h.cpu[racer->cpu], frame, len);
+        racer->passed += verdict == SIRQ_FORWARDED;
+        racer->busy += verdict == SIRQ_DROP_NAT_BUSY;
+    }
+    return NULL;
+}
+
+static void connection_begun_on_two_cpus_at_once_is_one(void **state)
+{
+    static struct test_dev third;
+    struct router *r = *state;
+    unsigned at[2] = {0, 0};
+    struct racer racer[2] = {
+        {.r = r, .dev = &r->dev[INSIDE], .cpu = 0, .at = &at[0], .other = &at[1]},
+        {.r = r, .dev = &third, .cpu = 1, .at = &at[1], .other = &at[0]}};
+    pthread_t thread;
+    uint64_t busy;
+
+    /* Room for a second one of each. */
+    assert_int_equal(sirq_nat_set(r->h.net, NULL, NULL, NULL), 0);
+    assert_int_equal(sirq_nat_set(r->h.net, &r->dev[OUTSIDE].dev,
+                                  &(struct sirq_nat_config){.max_conns = 2 * RACES}, NULL),
+                     0);
+    test_dev_open(&third, &r->h);
+    assert_int_equal(pthread_create(&thread, NULL, race, &racer[1]), 0);
+    race(&racer[0]);
+    pthread_join(thread, NULL);
+    net_host_run_on(0);
+    net_host_check_sums(&r->h);
+    busy = racer[0].busy + racer[1].busy; /* the other one was preempted in the middle of it */
+    assert_int_equal(racer[0].passed + racer[1].passed + busy, 2 * RACES);
+    assert_in_range(nat_stats(r).created, RACES - busy, RACES);
+    test_dev_close(&third, &r->h.cpu[0]);
+}
+
 #define NAT_TEST(test) cmocka_unit_test_setup_teardown(test, setup, router_teardown)
 
 int main(void)
@@ -309,6 +374,7 @@ int main(void)
         NAT_TEST(large_table_is_emptied_in_time),
         NAT_TEST(turned_off_all_is_forgotten_and_memory_given_back),
         NAT_TEST(bad_setting_is_refused),
+        NAT_TEST(connection_begun_on_two_cpus_at_once_is_one),
         NAT_TEST(directions_on_two_cpus_make_each_connection_once),
     };
 
