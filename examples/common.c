@@ -25,17 +25,17 @@ bool example_ended(void)
 
 /* ---- the command line --------------------------------------------------------------------- */
 
-static void usage(const char *name, const char *what, uint16_t port)
+static void usage(const char *name, const char *what, uint16_t port, const char *args)
 {
-    printf("usage: %s --interface NAME --address ADDR/LEN [OPTION...]\n%s\n\n"
+    printf("usage: %s --interface NAME --address ADDR/LEN [OPTION...]%s\n%s\n\n"
            "  -i, --interface NAME    the interface to take over, such as one end of a veth pair\n"
            "  -a, --address ADDR/LEN  our IPv4 address, which the system must not have too\n"
            "  -d, --driver NAME       packet (the default), xdp, tap\n"
            "  -p, --port N            UDP port (%u)\n"
            "  -c, --cpu N             where packets are processed and received (the first CPU)\n"
            "  -P, --policy NAME       when softirqs run (ksoftirqd)\n"
-           "  -h, --help\n\nExample: %s -i eth1 -a 192.0.2.1/24 -p %u\n",
-           name, what, port, name, port);
+           "  -h, --help\n\nExample: %s -i eth1 -a 192.0.2.1/24 -p %u%s\n",
+           name, args, what, port, name, port, args);
 }
 
 /* A whole number up to `max`, or the end. */
@@ -52,7 +52,8 @@ static unsigned number(const char *name, const char *option, const char *text, u
     return (unsigned)n;
 }
 
-void example_options(struct example *ex, int argc, char **argv, const char *what, uint16_t port)
+void example_options(struct example *ex, int argc, char **argv, const char *what, uint16_t port,
+                     const char *args, int nargs)
 {
     static const struct option options[] = {{"interface", required_argument, NULL, 'i'},
                                             {"address", required_argument, NULL, 'a'},
@@ -86,17 +87,19 @@ void example_options(struct example *ex, int argc, char **argv, const char *what
             ex->policy = optarg;
             break;
         case 'h':
-            usage(argv[0], what, port);
+            usage(argv[0], what, port, args);
             exit(0);
         default:
             exit(2);
         }
     }
-    if (ex->interface == NULL || ex->address == NULL || optind != argc) {
-        fprintf(stderr, "%s: --interface and --address are needed, and nothing else; see --help\n",
-                argv[0]);
+    if (ex->interface == NULL || ex->address == NULL || argc - optind != nargs) {
+        fprintf(stderr,
+                "%s: --interface and --address are needed%s%s, and nothing else; see --help\n",
+                argv[0], nargs > 0 ? ", and" : "", args);
         exit(2);
     }
+    ex->args = argv + optind;
 }
 
 /* ---- start and end ------------------------------------------------------------------------ */
@@ -132,9 +135,10 @@ static int start_engine(struct example *ex, struct sirq_error *err)
     return rc;
 }
 
-static int start_device(struct example *ex, struct sirq_error *err)
+int example_device(struct example *ex, struct sirq_netdev *dev, bool *opened, const char *ifname,
+                   const char *address, uint32_t *v4, struct sirq_error *err)
 {
-    const struct sirq_netdev_config link = {.ifname = ex->interface};
+    const struct sirq_netdev_config link = {.ifname = ifname};
     const struct sirq_driver *driver = sirq_driver_find(ex->driver);
     struct sirq_ip addr;
     unsigned prefix;
@@ -142,23 +146,30 @@ static int start_device(struct example *ex, struct sirq_error *err)
 
     if (driver == NULL)
         return sirq_fail(err, EINVAL, "--driver %s: there is none of this name", ex->driver);
-    if (address_of(ex->address, &addr, &prefix) != 0)
-        return sirq_fail(err, EINVAL, "--address %s: not as 192.0.2.1/24", ex->address);
-    rc = sirq_net_create(&ex->net, sirq_live_core(ex->live), NULL);
+    if (address_of(address, &addr, &prefix) != 0)
+        return sirq_fail(err, EINVAL, "address %s: not as 192.0.2.1/24", address);
+    memcpy(v4, addr.b + 12, sizeof(*v4));
+    rc = sirq_netdev_open(dev, ex->net, driver, &link, err);
+    *opened = rc == 0;
+    return rc != 0 ? rc : sirq_netdev_addr_add(dev, &addr, prefix, err);
+}
+
+static int start_device(struct example *ex, uint32_t *v4, struct sirq_error *err)
+{
+    int rc = sirq_net_create(&ex->net, sirq_live_core(ex->live), NULL);
+
     if (rc != 0)
         return sirq_fail(err, -rc, "no stack: %s", strerror(-rc));
-    rc = sirq_netdev_open(&ex->dev, ex->net, driver, &link, err);
-    ex->opened = rc == 0;
-    return rc != 0 ? rc : sirq_netdev_addr_add(&ex->dev, &addr, prefix, err);
+    return example_device(ex, &ex->dev, &ex->opened, ex->interface, ex->address, v4, err);
 }
 
 static int start(struct example *ex, struct sirq_error *err)
 {
-    const struct sirq_socket_config port = {.port = ex->port};
+    struct sirq_socket_config port = {.port = ex->port};
     int rc = start_engine(ex, err);
 
     if (rc == 0)
-        rc = start_device(ex, err);
+        rc = start_device(ex, &port.addr, err);
     if (rc != 0)
         return rc;
     rc = sirq_socket_open(ex->net, &port, &ex->sock);

@@ -15,6 +15,7 @@ struct example {
     const char *interface, *driver, *address, *policy;
     int cpu; /* -1: the first that may be used */
     uint16_t port;
+    char **args;
     /* Made of it by example_start(). */
     struct sirq_live *live;
     struct sirq_net *net;
@@ -26,8 +27,14 @@ struct example {
 };
 
 /* Ends the program after --help (0) and after what it does not understand (2).  The port is
- * `port` when none is given. */
-void example_options(struct example *ex, int argc, char **argv, const char *what, uint16_t port);
+ * `port` when none is given; `nargs` further arguments, named in `args`, are at ex->args. */
+void example_options(struct example *ex, int argc, char **argv, const char *what, uint16_t port,
+                     const char *args, int nargs);
+
+/* A device with an IPv4 address as 192.0.2.1/24; *opened tells whether it has to be closed,
+ * *v4 the address in network order. */
+int example_device(struct example *ex, struct sirq_netdev *dev, bool *opened, const char *ifname,
+                   const char *address, uint32_t *v4, struct sirq_error *err);
 
 /* All of it, and the calling thread registered.  0, or what is wrong has been printed; then too
  * example_stop() cleans up. */

@@ -73,7 +73,7 @@ int main(int argc, char **argv)
     struct example ex;
     int rc;
 
-    example_options(&ex, argc, argv, "A UDP echo server in an epoll loop, with a timer.", 7);
+    example_options(&ex, argc, argv, "A UDP echo server in an epoll loop, with a timer.", 7, "", 0);
     rc = example_start(&ex);
     if (rc == 0) {
         int epoll = epoll_create1(EPOLL_CLOEXEC);

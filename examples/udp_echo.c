@@ -14,7 +14,7 @@ int main(int argc, char **argv)
     struct example ex;
     int rc;
 
-    example_options(&ex, argc, argv, "A UDP echo server.", 7);
+    example_options(&ex, argc, argv, "A UDP echo server.", 7, "", 0);
     rc = example_start(&ex);
     while (rc == 0 && !example_ended()) {
         int n = sirq_recv(ex.sock, msgs, BATCH, WAIT_NS);

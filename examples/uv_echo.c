@@ -66,7 +66,7 @@ int main(int argc, char **argv)
     struct example ex;
     int rc;
 
-    example_options(&ex, argc, argv, "A UDP echo server in libuv's loop.", 7);
+    example_options(&ex, argc, argv, "A UDP echo server in libuv's loop.", 7, "", 0);
     rc = example_start(&ex);
     if (rc == 0) {
         uv_loop_t uv;

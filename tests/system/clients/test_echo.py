@@ -88,7 +88,7 @@ def bad_arguments_are_refused(program):
     refused(program, "--port 70000", "-i", "lo", "-a", "192.0.2.1/24", "-p", "70000")
     refused(program, "--policy none", "-i", "lo", "-a", "192.0.2.1/24", "-P", "none")
     refused(program, "--driver none", "-i", "lo", "-a", "192.0.2.1/24", "-d", "none")
-    refused(program, "--address 192.0.2.1:", "-i", "lo", "-a", "192.0.2.1")
+    refused(program, "address 192.0.2.1:", "-i", "lo", "-a", "192.0.2.1")
 
 
 def help_has_an_example(program):
