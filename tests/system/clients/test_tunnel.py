@@ -34,6 +34,20 @@ for turn in range(50):
         for part in burst:
             s.sendto(part, to)
 """
+# On the wire: long frames, and none with what the host said.
+WIRE = """
+import hashlib, socket
+plain = hashlib.shake_128(b"1 5").digest(1464)[:32]
+s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x0800))
+s.bind(("out0", 0x0800))
+s.settimeout(10)
+print("up", flush=True)
+long = 0
+while long < 20:
+    frame = s.recv(4096)
+    long += len(frame) >= 14 + 28 + 8 + 1464
+    assert plain not in frame
+"""
 COUNT = 2 * (1 + 30 * 49)
 
 
@@ -68,12 +82,16 @@ class World:
             host.close()
 
 
-def both_ways_arrive_in_order(world):
+def both_ways_arrive_sealed_and_in_order(world):
     right = world.right.start(sys.executable, "-c", HOST % ("203.0.113.2", "203.0.113.1", False),
                               stderr=subprocess.PIPE, text=True)
     wait_until("the right host listens", lambda: ":5000" in world.right.run("ss", "-lun"))
+    wire = world.other.start(sys.executable, "-c", WIRE, stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, text=True)
+    assert wire.stdout.readline() == "up\n"
     world.left.run(sys.executable, "-c", HOST % ("192.0.2.2", "192.0.2.1", True))
     assert right.wait(10) == 0, right.stderr.read()
+    assert wire.wait(10) == 0, wire.stderr.read()
 
 
 def ctrl_c_prints_exact_counters(world):
@@ -109,7 +127,7 @@ def main():
         return run
 
     code = report([
-        ("tunnel_between_two_kernels_both_ways_arrive_in_order", case(both_ways_arrive_in_order)),
+        ("tunnel_between_two_kernels_both_ways_arrive_sealed_and_in_order", case(both_ways_arrive_sealed_and_in_order)),
         ("tunnel_at_ctrl_c_prints_exact_counters", case(ctrl_c_prints_exact_counters)),
         ("tunnel_help_has_an_example", lambda: help_has_an_example(program)),
     ])
