@@ -20,14 +20,7 @@
 #include <string.h>
 
 #include "../unit/net/nat_env.h"
-
-#define CHECK(cond)                                                    \
-    do {                                                               \
-        if (!(cond)) {                                                 \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #cond); \
-            abort();                                                   \
-        }                                                              \
-    } while (0)
+#include "target.h"
 
 #define CONNS 8u
 #define RECORDS 24u
@@ -39,8 +32,6 @@ enum { FIX_IP = 1, FIX_L4 = 2, PARTIAL = 4 }; /* bits of RAW's second byte; 8: t
 struct input {
     const uint8_t *at, *end;
 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static struct router *router;
 static uint8_t last[2][TEST_TX_FRAME]; /* IPv4 frame that left by a device */
@@ -300,16 +291,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 }
 
 #ifdef FUZZ_REPLAY
-#include "replay.h"
-
 int main(int argc, char **argv)
 {
     struct sirq_net_stats stats;
-    unsigned files = 0;
+    unsigned files = replay(argc, argv);
 
-    for (int i = 1; i < argc; i++)
-        files += replay(argv[i]);
-    CHECK(files > 0);
     stats = router_stats(router);
     printf("%u inputs, %llu frames, %llu passed on\n", files, (unsigned long long)stats.frames,
            (unsigned long long)stats.forwarded);

@@ -20,16 +20,7 @@
 
 #include "../unit/net/frames.h"
 #include "../unit/net/net_host.h"
-
-#define CHECK(cond)                                                    \
-    do {                                                               \
-        if (!(cond)) {                                                 \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #cond); \
-            abort();                                                   \
-        }                                                              \
-    } while (0)
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "target.h"
 
 static struct net_host host;
 static struct test_dev dev;
@@ -142,16 +133,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 }
 
 #ifdef FUZZ_REPLAY
-#include "replay.h"
-
 int main(int argc, char **argv)
 {
     struct sirq_net_stats stats;
-    unsigned files = 0;
+    unsigned files = replay(argc, argv);
 
-    for (int i = 1; i < argc; i++)
-        files += replay(argv[i]);
-    CHECK(files > 0);
     sirq_net_stats_sum(host.net, &stats);
     printf("%u inputs, %llu frames\n", files, (unsigned long long)stats.frames);
     for (unsigned v = 0; v < SIRQ_NR_DROPS; v++)

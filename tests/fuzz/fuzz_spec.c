@@ -12,16 +12,7 @@
 
 #include "spec/figures.h"
 #include "spec/spec.h"
-
-#define CHECK(cond)                                                    \
-    do {                                                               \
-        if (!(cond)) {                                                 \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #cond); \
-            abort();                                                   \
-        }                                                              \
-    } while (0)
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "target.h"
 
 static void one_line(const struct sirq_error *err)
 {
@@ -98,16 +89,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 #ifdef FUZZ_REPLAY
 int main(int argc, char **argv)
 {
-    static uint8_t data[65536];
-
-    CHECK(argc > 1);
-    for (int i = 1; i < argc; i++) {
-        FILE *file = fopen(argv[i], "rb");
-
-        CHECK(file != NULL);
-        LLVMFuzzerTestOneInput(data, fread(data, 1, sizeof(data), file));
-        fclose(file);
-    }
+    replay(argc, argv);
     return 0;
 }
 #endif
