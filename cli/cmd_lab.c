@@ -30,7 +30,8 @@ enum {
     OPT_SET = OPT_SIM,
     OPT_SETUP,
     OPT_SEEDS,
-    OPT_JOBS
+    OPT_JOBS,
+    OPT_RESUME
 };
 
 static const struct option longs[] = {
@@ -51,6 +52,7 @@ static const struct option longs[] = {
     {"setup", required_argument, NULL, OPT_SETUP},
     {"seeds", required_argument, NULL, OPT_SEEDS},
     {"jobs", required_argument, NULL, OPT_JOBS},
+    {"resume", required_argument, NULL, OPT_RESUME},
     {"machine", required_argument, NULL, OPT_MACHINE},
     {"list", no_argument, NULL, OPT_LIST},
     {"help", no_argument, NULL, 'h'},
@@ -59,7 +61,10 @@ static const struct option longs[] = {
 
 static const char usage[] =
     "usage: softirq lab EXPERIMENT|FILE [OPTION]...\n"
-    "       softirq lab --list      experiments with their worlds; policies, explained\n\n"
+    "       softirq lab all [OPTION]...        every experiment under every policy, simulated\n"
+    "       softirq lab compare A.csv B.csv    which figures moved beyond their spread\n"
+    "       softirq lab --list                 experiments with their worlds; policies, "
+    "explained\n\n"
     "A FILE, with a / or . in its name, describes an experiment of your own.\n\n"
     "options (default):\n"
     "  --world live|sim     real threads and packets, or a simulated machine (live where the\n"
@@ -76,7 +81,9 @@ static const char usage[] =
     "  --setup NAME         only this setup of the file; repeatable (all)\n"
     "  --set KEY=VALUE      change a key of the file, machine.hz=100; repeatable\n"
     "  --seeds N            worlds per row, 1 to 1000 (the file's)\n"
-    "  --jobs N             worlds side by side, 1 to 256 (one for each CPU)\n\n"
+    "  --jobs N             worlds side by side, 1 to 256 (one for each CPU)\n"
+    "  --resume FILE        of all: keeps what is finished until all is, so that the same command\n"
+    "                       goes on after an interruption (softirq-lab.cells in ~/.cache)\n\n"
     "live:\n"
     "  --nic shm|packet     shared-memory NIC, or AF_PACKET on a veth pair in a network\n"
     "                       namespace of its own (shm)\n"
@@ -92,6 +99,8 @@ static const char usage[] =
     "  softirq lab udp-flood --world sim --setup '1 receiver SCHED_OTHER' --set machine.hz=250\n"
     "  softirq lab tcp-rr --policy restart10,time2ms\n"
     "  softirq lab ./mine.yaml --seeds 3\n"
+    "  softirq lab all --seeds 3 --csv all.csv\n"
+    "  softirq lab compare before.csv after.csv\n"
     "  softirq lab udp-flood --nic packet --rate 1k,100k,1M\n";
 
 static bool runs_live(const char *name)
@@ -196,6 +205,9 @@ static int set_option(struct sirq_lab_options *options, int option, const char *
         return sirq_lab_add_setup(options, text, err);
     case OPT_SEEDS:
         return sirq_lab_set_number(&options->seeds, "--seeds", text, 1, SIRQ_SPEC_SEEDS, err);
+    case OPT_RESUME:
+        options->resume = text;
+        return *text != '\0' ? 0 : sirq_fail(err, EINVAL, "--resume: the file name is empty");
     case OPT_JOBS:
         return sirq_lab_set_number(&options->jobs, "--jobs", text, 1, SIRQ_LAB_JOBS, err);
     default:
@@ -237,6 +249,27 @@ static int check_world(const struct sirq_lab_options *options, const struct give
     return 0;
 }
 
+/* What is said of one experiment says nothing of all of them. */
+static int check_all(const struct sirq_lab_options *options, const struct given *given,
+                     struct sirq_error *err)
+{
+    static const int of_one[] = {OPT_SET, OPT_SETUP, OPT_RATE, OPT_SECONDS};
+
+    if (!options->all)
+        return options->resume == NULL ? 0
+                                       : sirq_fail(err, EINVAL,
+                                                   "--resume: is of softirq lab all; a single "
+                                                   "experiment is run as a whole");
+    for (unsigned i = 0; longs[i].name; i++) {
+        for (unsigned k = 0; k < sizeof(of_one) / sizeof(of_one[0]); k++) {
+            if (longs[i].val == of_one[k] && given->options >> (of_one[k] - OPT_WORLD) & 1)
+                return sirq_fail(err, EINVAL, "--%s: is of one experiment; name it instead of all",
+                                 longs[i].name);
+        }
+    }
+    return 0;
+}
+
 /* Options and, among them, the experiment.  Its world depends on it, and so is looked at last. */
 static int parse(int argc, char **argv, struct sirq_lab_options *options, struct sirq_error *err)
 {
@@ -270,7 +303,9 @@ static int parse(int argc, char **argv, struct sirq_lab_options *options, struct
     if (rc || !given.target)
         return rc;
     rc = sirq_lab_set_target(options, given.target, given.world, err);
-    return rc ? rc : check_world(options, &given, err);
+    if (!rc)
+        rc = check_world(options, &given, err);
+    return rc ? rc : check_all(options, &given, err);
 }
 
 static bool asks_for(int argc, char **argv, const char *what)
@@ -286,6 +321,10 @@ static int exit_code(int rc, const struct sirq_lab_options *options, const struc
 {
     if (!rc)
         return SIRQ_EXIT_OK;
+    if (rc == -EINTR && options->all) {
+        fputs("softirq lab: stopped; the same command goes on from what is finished\n", stderr);
+        return SIRQ_EXIT_SIGNAL + sirq_lab_interrupted();
+    }
     if (rc == -EINTR) {
         fprintf(stderr, "softirq lab: stopped; what was printed is partial%s\n",
                 options->csv || options->json ? ", and no file was written" : "");

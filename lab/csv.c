@@ -46,16 +46,24 @@ static void put_line(void *arg, const struct sirq_line *line)
     fprintf(out, "%llu\n", line->seed);
 }
 
+struct document {
+    const struct sirq_lines *runs;
+    unsigned n;
+};
+
 static void put(FILE *out, const void *arg)
 {
-    const struct sirq_lines *lines = arg;
+    const struct document *document = arg;
 
-    fputs("experiment,setup,world,policy,metric,unit,value,least,most,published,role,error,seed\n",
-          out);
-    lines->each(lines->of, put_line, out);
+    fputs(SIRQ_CSV_HEADER "\n", out);
+    for (unsigned i = 0; i < document->n; i++)
+        document->runs[i].each(document->runs[i].of, put_line, out);
 }
 
-int sirq_csv_write(const char *path, const struct sirq_lines *lines, struct sirq_error *err)
+int sirq_csv_write(const char *path, const struct sirq_lines *runs, unsigned n,
+                   struct sirq_error *err)
 {
-    return sirq_outfile_write("--csv", path, put, lines, err);
+    const struct document document = {runs, n};
+
+    return sirq_outfile_write("--csv", path, put, &document, err);
 }

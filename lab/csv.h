@@ -7,7 +7,12 @@
 
 #include "line.h"
 
-/* 0 or -errno with err filled; see outfile.h. */
-int sirq_csv_write(const char *path, const struct sirq_lines *lines, struct sirq_error *err);
+/* The first line of the file: what it says is of this version. */
+#define SIRQ_CSV_HEADER \
+    "experiment,setup,world,policy,metric,unit,value,least,most,published,role,error,seed"
+
+/* Of `n` runs.  0 or -errno with err filled; see outfile.h. */
+int sirq_csv_write(const char *path, const struct sirq_lines *runs, unsigned n,
+                   struct sirq_error *err);
 
 #endif

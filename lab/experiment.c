@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <sys/stat.h>
 
+#include "all.h"
 #include "csv.h"
 #include "json.h"
 #include "outfile.h"
@@ -15,12 +16,12 @@ const struct sirq_experiment *const sirq_experiments[] = {&sirq_udp_flood, NULL}
 /* Offered load of a sweep, in tenths of what one CPU can carry. */
 const unsigned sirq_lab_sweep[SIRQ_LAB_SWEEP] = {1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100};
 
-int sirq_lab_write(const struct sirq_lab_options *options, const struct sirq_lines *lines,
-                   struct sirq_error *err)
+int sirq_lab_write(const struct sirq_lab_options *options, const struct sirq_lines *runs,
+                   unsigned n, const struct sirq_matrix *matrix, struct sirq_error *err)
 {
-    int rc = options->csv ? sirq_csv_write(options->csv, lines, err) : 0;
+    int rc = options->csv ? sirq_csv_write(options->csv, runs, n, err) : 0;
 
-    return !rc && options->json ? sirq_json_write(options->json, lines, err) : rc;
+    return !rc && options->json ? sirq_json_write(options->json, runs, n, matrix, err) : rc;
 }
 
 static int run_live(const struct sirq_lab_options *options, struct sirq_error *err)
@@ -46,7 +47,7 @@ static int run_live(const struct sirq_lab_options *options, struct sirq_error *e
 
             rc = options->experiment->run(options, &results, err);
             if (!rc)
-                rc = sirq_lab_write(options, &lines, err);
+                rc = sirq_lab_write(options, &lines, 1, NULL, err);
             sirq_results_free(&results);
             sirq_spec_figures_free(&published);
         }
@@ -80,7 +81,9 @@ int sirq_lab_run(const struct sirq_lab_options *options, struct sirq_error *err)
     if (rc)
         return rc;
     sirq_lab_signals_take();
-    rc = options->world ? run_live(options, err) : sirq_sim_lab_run(options, err);
+    rc = options->all     ? sirq_lab_all(options, err)
+         : options->world ? run_live(options, err)
+                          : sirq_sim_lab_run(options, err);
     sirq_lab_signals_restore();
     return rc;
 }

@@ -8,6 +8,7 @@
 
 #include <sirq/live.h>
 
+#include "matrix.h"
 #include "progress.h"
 #include "result.h"
 #include "spec/spec.h"
@@ -28,6 +29,7 @@ enum sirq_lab_rates { SIRQ_LAB_RATE_MAX, SIRQ_LAB_RATE_LIST, SIRQ_LAB_RATE_SWEEP
 
 struct sirq_lab_options {
     const char *target;                       /* a shipped experiment's name, or a file's path */
+    bool all;                                 /* every shipped one, and not the target */
     const struct sirq_experiment *experiment; /* live, by that name; null: there is none */
     const struct sirq_world *world;           /* null: the simulated one */
     const struct sirq_policy *policy[SIRQ_LAB_POLICIES];
@@ -48,6 +50,7 @@ struct sirq_lab_options {
     unsigned nsets, nsetups; /* no setups: all */
     unsigned seeds;          /* 0: as the file says */
     unsigned jobs;           /* threads that run worlds */
+    const char *resume;      /* file of finished cells, null: the usual one */
 };
 
 /* Offered load of a sweep, in tenths of what one CPU can carry. */
@@ -127,9 +130,9 @@ int sirq_lab_set_seconds(struct sirq_lab_options *options, const char *text,
                          struct sirq_error *err);
 int sirq_lab_set_seed(struct sirq_lab_options *options, const char *text, struct sirq_error *err);
 
-/* The files that were asked for.  0 or -errno with err filled. */
-int sirq_lab_write(const struct sirq_lab_options *options, const struct sirq_lines *lines,
-                   struct sirq_error *err);
+/* The files that were asked for, of `n` runs; matrix: null, or of them all.  0 or -errno with err filled. */
+int sirq_lab_write(const struct sirq_lab_options *options, const struct sirq_lines *runs,
+                   unsigned n, const struct sirq_matrix *matrix, struct sirq_error *err);
 
 /* Run options->experiment and write the files.  0, -EINTR or -errno with err filled. */
 int sirq_lab_run(const struct sirq_lab_options *options, struct sirq_error *err);

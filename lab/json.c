@@ -6,6 +6,7 @@
 #include "json.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "outfile.h"
@@ -126,36 +127,93 @@ static void put_summary(FILE *out, const struct sirq_score *score, const char *i
 }
 
 struct document {
-    const struct sirq_lines *lines;
-    const struct sirq_score *score;
+    const struct sirq_lines *runs;
+    unsigned n;
+    const struct sirq_score *score; /* of each run; at the end, of all together */
+    const struct sirq_matrix *matrix;
 };
+
+static void put_matrix_row(FILE *out, const struct sirq_matrix *matrix,
+                           const struct sirq_matrix_row *row)
+{
+    put_named(out, "experiment", row->experiment, ", ");
+    put_named(out, "setup", row->setup, ", ");
+    put_named(out, "metric", row->metric, ", ");
+    put_named(out, "unit", row->unit, ", ");
+    put_named(out, "better", row->less ? "less" : "more", ", ");
+    put_named(out, "best", matrix->policies[row->best]->name, ",\n     \"cells\": [");
+    for (uint32_t p = 0, n = 0; p < matrix->n_policies; p++) {
+        const struct sirq_matrix_cell *cell = &row->cells[p];
+
+        if (!cell->run)
+            continue;
+        fputs(n++ != 0 ? ",\n      {" : "\n      {", out);
+        put_named(out, "policy", matrix->policies[p]->name, ", ");
+        put_number(out, "value", cell->value, ", ");
+        put_number(out, "share", cell->share, ", ");
+        put_number(out, "low", cell->low, ", ");
+        put_number(out, "high", cell->high, "}");
+    }
+    fputc(']', out);
+}
+
+static void put_matrix(FILE *out, const struct sirq_matrix *matrix)
+{
+    fputs(",\n  \"matrix\": [", out);
+    for (uint32_t i = 0; i < matrix->n_rows; i++) {
+        fputs(i != 0 ? ",\n    {" : "\n    {", out);
+        put_matrix_row(out, matrix, &matrix->rows[i]);
+        fputc('}', out);
+    }
+    fputs("\n  ]", out);
+}
 
 static void put(FILE *out, const void *arg)
 {
     const struct document *document = arg;
-    const struct sirq_lines *lines = document->lines;
     struct list list = {.out = out};
 
     fputs("{\n  \"figures\": [", out);
-    lines->each(lines->of, put_line, &list);
+    for (unsigned i = 0; i < document->n; i++)
+        document->runs[i].each(document->runs[i].of, put_line, &list);
     fputs("\n  ],\n  \"summary\": {\n", out);
-    put_summary(out, document->score, "    ");
-    fputs(",\n    \"experiments\": {\n      ", out);
-    put_text(out, lines->experiment);
-    fputs(": {\n", out);
-    put_summary(out, document->score, "        ");
-    fputs("\n      }\n    }\n  }\n}\n", out);
+    put_summary(out, &document->score[document->n], "    ");
+    fputs(",\n    \"experiments\": {", out);
+    for (unsigned i = 0; i < document->n; i++) {
+        fputs(i != 0 ? ",\n      " : "\n      ", out);
+        put_text(out, document->runs[i].experiment);
+        fputs(": {\n", out);
+        put_summary(out, &document->score[i], "        ");
+        fputs("\n      }", out);
+    }
+    fputs("\n    }\n  }", out);
+    if (document->matrix != NULL)
+        put_matrix(out, document->matrix);
+    fputs("\n}\n", out);
 }
 
-int sirq_json_write(const char *path, const struct sirq_lines *lines, struct sirq_error *err)
+static int make_scores(struct sirq_score *score, const struct sirq_lines *runs, unsigned n)
 {
-    struct sirq_score score;
-    const struct document document = {lines, &score};
-    int rc = sirq_score_make(&score, lines);
+    int rc = sirq_score_make(&score[n], runs, n);
 
-    if (rc != 0)
-        return sirq_fail(err, ENOMEM, "--json %s: out of memory", path);
-    rc = sirq_outfile_write("--json", path, put, &document, err);
-    sirq_score_free(&score);
+    for (unsigned i = 0; i < n && rc == 0; i++)
+        rc = sirq_score_make(&score[i], &runs[i], 1);
+    return rc;
+}
+
+int sirq_json_write(const char *path, const struct sirq_lines *runs, unsigned n,
+                    const struct sirq_matrix *matrix, struct sirq_error *err)
+{
+    struct sirq_score *score = calloc((size_t)n + 1, sizeof(*score));
+    const struct document document = {runs, n, score, matrix};
+    int rc = score != NULL ? make_scores(score, runs, n) : -ENOMEM;
+
+    if (rc == 0)
+        rc = sirq_outfile_write("--json", path, put, &document, err);
+    else
+        rc = sirq_fail(err, ENOMEM, "--json %s: out of memory", path);
+    for (unsigned i = 0; i <= n && score != NULL; i++)
+        sirq_score_free(&score[i]);
+    free(score);
     return rc;
 }

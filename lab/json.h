@@ -4,8 +4,10 @@
 #define SIRQ_LAB_JSON_H
 
 #include "line.h"
+#include "matrix.h"
 
-/* 0 or -errno with err filled; see outfile.h. */
-int sirq_json_write(const char *path, const struct sirq_lines *lines, struct sirq_error *err);
+/* Of `n` runs; matrix: null, or of them all.  0 or -errno with err filled; see outfile.h. */
+int sirq_json_write(const char *path, const struct sirq_lines *runs, unsigned n,
+                    const struct sirq_matrix *matrix, struct sirq_error *err);
 
 #endif

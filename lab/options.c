@@ -78,6 +78,7 @@ int sirq_lab_set_target(struct sirq_lab_options *options, const char *text, cons
     if (wanted < 0)
         return wanted;
     options->target = text;
+    options->all = strcmp(text, "all") == 0;
     for (unsigned i = 0; sirq_experiments[i]; i++) {
         if (strcmp(sirq_experiments[i]->name, text) == 0)
             options->experiment = sirq_experiments[i];

@@ -20,6 +20,31 @@ void sirq_progress_start(struct sirq_progress *progress, unsigned total, uint64_
     progress->start_ns = sirq_lab_now_ns();
 }
 
+static void show(const struct sirq_progress *progress, uint64_t left_ns)
+{
+    unsigned width = sirq_lab_table_width(stderr); /* each time: windows change */
+    char line[160], left[32] = "";
+    int most = sizeof(line);
+
+    if (!progress->terminal)
+        return;
+    if (left_ns != 0)
+        snprintf(left, sizeof(left), ", about %.0f s left", (double)left_ns / 1e9);
+    snprintf(line, sizeof(line), "[%u/%u] %s%s", progress->done + 1, progress->total,
+             progress->text, left);
+    if (width && width <= sizeof(line)) /* a line that wraps cannot be taken back */
+        most = (int)width - 1;
+    fprintf(stderr, "\r\033[K%.*s", most, line);
+    fflush(stderr);
+}
+
+void sirq_progress_tick(const struct sirq_progress *progress, uint64_t into_ns)
+{
+    uint64_t left_ns = (progress->total - progress->done) * progress->step_ns;
+
+    show(progress, left_ns > into_ns ? left_ns - into_ns : 0);
+}
+
 void sirq_progress_end(struct sirq_progress *progress)
 {
     uint64_t took_ns = sirq_lab_now_ns() - progress->start_ns;
@@ -45,35 +70,16 @@ void sirq_progress_step(struct sirq_progress *progress, const char *fmt, ...)
     sirq_progress_tick(progress, 0);
 }
 
-void sirq_progress_tick(const struct sirq_progress *progress, uint64_t into_ns)
+void sirq_progress_at(struct sirq_progress *progress, unsigned done, uint64_t left_ns,
+                      const char *fmt, ...)
 {
-    uint64_t left = (progress->total - progress->done) * progress->step_ns;
-    unsigned width = sirq_lab_table_width(stderr); /* each time: windows change */
-    char line[160];
-    int most = sizeof(line);
-
-    if (!progress->terminal)
-        return;
-    left = left > into_ns ? left - into_ns : 0;
-    snprintf(line, sizeof(line), "[%u/%u] %s, about %.0f s left", progress->done + 1,
-             progress->total, progress->text, (double)left / 1e9);
-    if (width && width <= sizeof(line)) /* a line that wraps cannot be taken back */
-        most = (int)width - 1;
-    fprintf(stderr, "\r\033[K%.*s", most, line);
-    fflush(stderr);
-}
-
-void sirq_progress_at(struct sirq_progress *progress, unsigned done, const char *fmt, ...)
-{
-    uint64_t took_ns = sirq_lab_now_ns() - progress->start_ns;
     va_list args;
 
     va_start(args, fmt);
     vsnprintf(progress->text, sizeof(progress->text), fmt, args);
     va_end(args);
     progress->done = done;
-    progress->step_ns = done != 0 ? took_ns / done : took_ns;
-    sirq_progress_tick(progress, 0);
+    show(progress, left_ns);
 }
 
 void sirq_progress_log(const struct sirq_progress *progress, unsigned n, unsigned of,

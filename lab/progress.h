@@ -30,11 +30,11 @@ void sirq_progress_tick(const struct sirq_progress *progress, uint64_t into_ns);
 void sirq_progress_end(struct sirq_progress *progress);
 
 /*
- * Steps that go on side by side: `done` of them are over, the text says what runs; and in a
- * log that part `n` of `of` is complete.
+ * Steps that go on side by side: `done` of them are over, the rest takes about left_ns (0: nobody
+ * knows), the text says what runs; and in a log that part `n` of `of` is complete.
  */
-void sirq_progress_at(struct sirq_progress *progress, unsigned done, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
+void sirq_progress_at(struct sirq_progress *progress, unsigned done, uint64_t left_ns,
+                      const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 void sirq_progress_log(const struct sirq_progress *progress, unsigned n, unsigned of,
                        const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 

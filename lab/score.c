@@ -7,6 +7,7 @@
 struct taker {
     struct sirq_score *score;
     const struct sirq_spec_figures *published;
+    bool *seen; /* of these */
 };
 
 static double size_of(double error)
@@ -40,9 +41,9 @@ static void take(void *arg, const struct sirq_line *line)
     score->claims += line->claim;
     score->hold += line->claim && line->value == 1;
     if (figure == NULL || figure < rows || figure >= rows + taker->published->n ||
-        score->seen[figure - rows])
+        taker->seen[figure - rows])
         return; /* a claim of the file's own stands in no list */
-    score->seen[figure - rows] = true;
+    taker->seen[figure - rows] = true;
     if (!line->claim)
         count(&score->part[part_of(figure)], figure, sirq_line_error(figure, line->value));
 }
@@ -65,10 +66,18 @@ static void sum_up(struct sirq_score_part *part)
     part->p90 = part->errors[(9 * n + 9) / 10 - 1];
 }
 
-int sirq_score_make(struct sirq_score *score, const struct sirq_lines *lines)
+static size_t all_published(const struct sirq_lines *runs, unsigned n)
 {
-    size_t n = lines->published->n;
-    struct taker taker = {score, lines->published};
+    size_t sum = 0;
+
+    for (unsigned i = 0; i < n; i++)
+        sum += runs[i].published->n;
+    return sum;
+}
+
+int sirq_score_make(struct sirq_score *score, const struct sirq_lines *runs, unsigned n_runs)
+{
+    size_t n = all_published(runs, n_runs), at = 0;
     double *errors = calloc(SIRQ_SCORE_PARTS * n + 1, sizeof(*errors));
 
     *score = (struct sirq_score){.seen = calloc(n + 1, sizeof(bool))};
@@ -79,7 +88,12 @@ int sirq_score_make(struct sirq_score *score, const struct sirq_lines *lines)
     }
     for (unsigned i = 0; i < SIRQ_SCORE_PARTS; i++)
         score->part[i].errors = errors + i * n;
-    lines->each(lines->of, take, &taker);
+    for (unsigned i = 0; i < n_runs; i++) {
+        struct taker taker = {score, runs[i].published, score->seen + at};
+
+        runs[i].each(runs[i].of, take, &taker);
+        at += runs[i].published->n;
+    }
     for (unsigned i = 0; i < SIRQ_SCORE_PARTS; i++)
         sum_up(&score->part[i]);
     for (size_t i = 0; i < n; i++)

@@ -25,11 +25,12 @@ struct sirq_score {
     struct sirq_score_part part[SIRQ_SCORE_PARTS];
     unsigned claims, hold; /* that were looked at; of them */
     unsigned missing;      /* published and neither compared nor looked at */
-    bool *seen;            /* by number in the published figures */
+    bool *seen;            /* by number in the published figures, those of all runs in a row */
 };
 
-/* 0 or -ENOMEM.  Free with sirq_score_free(). */
-int sirq_score_make(struct sirq_score *score, const struct sirq_lines *lines);
+/* Of `n` runs together, with n published tables of their own.  0 or -ENOMEM.  Free with
+ * sirq_score_free(). */
+int sirq_score_make(struct sirq_score *score, const struct sirq_lines *runs, unsigned n);
 void sirq_score_free(struct sirq_score *score);
 
 #endif

@@ -31,6 +31,11 @@ static const cyaml_strval_t stats[] = {
     {"max", SIRQ_SPEC_MAX}, {"stddev", SIRQ_SPEC_STDDEV},
 };
 
+static const cyaml_strval_t betters[] = {
+    {"more", SIRQ_SPEC_MORE},
+    {"less", SIRQ_SPEC_LESS},
+};
+
 static const cyaml_strval_t relations[] = {
     {"at_most", SIRQ_SPEC_AT_MOST}, {"at_least", SIRQ_SPEC_AT_LEAST}, {"about", SIRQ_SPEC_ABOUT},
     {"below", SIRQ_SPEC_BELOW},     {"above", SIRQ_SPEC_ABOVE},
@@ -283,6 +288,7 @@ const cyaml_schema_field_t sirq_spec_measure_fields[] = {
     WORD(stats, struct sirq_spec_measure, stat),
     TEXT(struct sirq_spec_measure, unit),
     BOOL(struct sirq_spec_measure, each),
+    WORD(betters, struct sirq_spec_measure, better),
     MAP_PTR(struct sirq_spec_measure, published, sirq_spec_row_fields),
     CYAML_FIELD_END,
 };

@@ -295,6 +295,9 @@ struct sirq_spec_row {
     char *setup, *metric;
 };
 
+/* Whether a policy is the better one for more of it, for less, or that is not compared. */
+enum sirq_spec_better { SIRQ_SPEC_NEITHER, SIRQ_SPEC_MORE, SIRQ_SPEC_LESS };
+
 struct sirq_spec_measure {
     char *name; /* as in the results and as published; "receiver%_cpu" with each */
     char *of;   /* threads, a NIC, a disk by name; cpuN; cpus: all of them */
@@ -302,6 +305,7 @@ struct sirq_spec_measure {
     enum sirq_spec_stat stat; /* of a distribution */
     char *unit;               /* null: the table's; ns, us, ms, s for times; as published */
     bool each;                /* one figure for each thread; % in the name is its number from 1 */
+    enum sirq_spec_better better;    /* a row of the matrix, or none */
     struct sirq_spec_row *published; /* null: in the setup's name, and as this one's */
 };
 

@@ -14,8 +14,9 @@
 
 #define MS_PER_S 1000
 
-struct run {
+struct sirq_sim_lab {
     const struct sirq_lab_options *options;
+    const char *target;
     struct sirq_spec_text text;
     struct sirq_spec *base; /* in no setup */
     struct sirq_spec_figures published;
@@ -25,11 +26,12 @@ struct run {
     uint32_t n_rates;
     double limit;
     struct sirq_sim_cells cells;
+    struct sirq_sim_report report;
 };
 
 /* ---- what a person chose ---------------------------------------------------------------------- */
 
-static void choose_policies(struct run *run)
+static void choose_policies(struct sirq_sim_lab *run)
 {
     const struct sirq_lab_options *options = run->options;
 
@@ -43,7 +45,7 @@ static void choose_policies(struct run *run)
 }
 
 /* Is setup `i` one of those that were asked for? */
-static bool chosen(const struct run *run, uint32_t i)
+static bool chosen(const struct sirq_sim_lab *run, uint32_t i)
 {
     for (unsigned k = 0; k < run->options->nsetups; k++) {
         if (strcmp(run->options->setup[k], run->base->setups[i].name) == 0)
@@ -52,7 +54,7 @@ static bool chosen(const struct run *run, uint32_t i)
     return run->options->nsetups == 0;
 }
 
-static int check_setups(const struct run *run, struct sirq_error *err)
+static int check_setups(const struct sirq_sim_lab *run, struct sirq_error *err)
 {
     for (unsigned k = 0; k < run->options->nsetups; k++) {
         char list[160] = "";
@@ -75,7 +77,8 @@ static int check_setups(const struct run *run, struct sirq_error *err)
 }
 
 /* Seeds and seconds asked for; the latter are those of all seeds together. */
-static int choose_length(const struct run *run, struct sirq_spec *spec, struct sirq_error *err)
+static int choose_length(const struct sirq_sim_lab *run, struct sirq_spec *spec,
+                         struct sirq_error *err)
 {
     if (run->options->seeds != 0)
         spec->run.seeds = run->options->seeds;
@@ -142,7 +145,7 @@ static double one_cpu_limit(const struct sirq_spec *spec)
     return 1e9 * (double)all_traffic(spec) / ns;
 }
 
-static int choose_rates(struct run *run, struct sirq_error *err)
+static int choose_rates(struct sirq_sim_lab *run, struct sirq_error *err)
 {
     const struct sirq_lab_options *options = run->options;
 
@@ -169,7 +172,8 @@ static int choose_rates(struct run *run, struct sirq_error *err)
 
 /* ---- variants ----------------------------------------------------------------------------------- */
 
-static int make_variant(struct run *run, uint32_t setup, uint64_t rate, struct sirq_error *err)
+static int make_variant(struct sirq_sim_lab *run, uint32_t setup, uint64_t rate,
+                        struct sirq_error *err)
 {
     const struct sirq_lab_options *options = run->options;
     struct sirq_sim_variant *variant = &run->cells.variants[run->cells.n_variants++];
@@ -193,11 +197,14 @@ static int make_variant(struct run *run, uint32_t setup, uint64_t rate, struct s
     return rc ? rc : sirq_sim_plan_make(&variant->plan, variant->spec, err);
 }
 
-static int make_variants(struct run *run, struct sirq_error *err)
+static int make_variants(struct sirq_sim_lab *run, struct sirq_error *err)
 {
     int rc = 0;
 
     run->cells.first_seed = run->options->seed;
+    run->cells.text = &run->text;
+    run->cells.set = run->options->set;
+    run->cells.nset = run->options->nsets;
     run->cells.variants =
         calloc((size_t)run->base->n_setups * run->n_rates, sizeof(*run->cells.variants));
     if (run->cells.variants == NULL)
@@ -209,10 +216,10 @@ static int make_variants(struct run *run, struct sirq_error *err)
     return rc ? rc : sirq_sim_cells_rows(&run->cells, run->policy, run->n_policies, err);
 }
 
-static int prepare(struct run *run, struct sirq_error *err)
+static int prepare(struct sirq_sim_lab *run, struct sirq_error *err)
 {
     const struct sirq_lab_options *options = run->options;
-    int rc = sirq_spec_read(&run->text, options->target, err);
+    int rc = sirq_spec_read(&run->text, run->target, err);
 
     if (!rc)
         rc = sirq_spec_parse(&run->base, &run->text, UINT32_MAX, options->set, options->nsets, err);
@@ -228,30 +235,69 @@ static int prepare(struct run *run, struct sirq_error *err)
     return make_variants(run, err);
 }
 
+int sirq_sim_lab_open(struct sirq_sim_lab **out, const struct sirq_lab_options *options,
+                      const char *target, struct sirq_error *err)
+{
+    struct sirq_sim_lab *run = calloc(1, sizeof(*run));
+    int rc;
+
+    if (run == NULL)
+        return sirq_fail(err, ENOMEM, "out of memory");
+    run->options = options;
+    run->target = target;
+    rc = prepare(run, err);
+    if (rc) {
+        sirq_sim_lab_close(run);
+        return rc;
+    }
+    run->report = (struct sirq_sim_report){
+        .experiment = run->base->name,
+        .spec = run->base,
+        .cells = &run->cells,
+        .published = &run->published,
+        .limit = run->limit,
+        .rates = options->rates != SIRQ_LAB_RATE_MAX,
+    };
+    *out = run;
+    return 0;
+}
+
+void sirq_sim_lab_close(struct sirq_sim_lab *run)
+{
+    sirq_sim_cells_free(&run->cells);
+    sirq_spec_figures_free(&run->published);
+    sirq_spec_free(run->base);
+    sirq_spec_text_free(&run->text);
+    free(run);
+}
+
+struct sirq_sim_report *sirq_sim_lab_report(struct sirq_sim_lab *run)
+{
+    return &run->report;
+}
+
+struct sirq_sim_cells *sirq_sim_lab_cells(struct sirq_sim_lab *run)
+{
+    return &run->cells;
+}
+
 int sirq_sim_lab_run(const struct sirq_lab_options *options, struct sirq_error *err)
 {
-    struct run run = {.options = options};
-    struct sirq_sim_report report = {.cells = &run.cells, .published = &run.published};
-    int rc = prepare(&run, err);
+    struct sirq_sim_lab *run;
+    int rc = sirq_sim_lab_open(&run, options, options->target, err);
 
     if (!rc) {
-        struct sirq_lines lines;
+        struct sirq_sim_cells *cells = &run->cells;
+        struct sirq_sim_batch batch = {.cells = &cells, .n = 1, .jobs = options->jobs};
+        const struct sirq_lines lines = sirq_sim_report_lines(&run->report);
 
-        rc = sirq_sim_cells_run(&run.cells, options->jobs, err);
-        report.experiment = run.base->name;
-        report.spec = run.base;
-        lines = sirq_sim_report_lines(&report);
-        report.limit = run.limit;
-        report.rates = options->rates != SIRQ_LAB_RATE_MAX;
-        report.partial = rc == -EINTR;
+        rc = sirq_sim_cells_run(&batch, err);
+        run->report.partial = rc == -EINTR;
         if (!rc || rc == -EINTR)
-            sirq_sim_report_print(&report, stdout);
+            sirq_sim_report_print(&run->report, stdout);
         if (!rc)
-            rc = sirq_lab_write(options, &lines, err);
+            rc = sirq_lab_write(options, &lines, 1, NULL, err);
+        sirq_sim_lab_close(run);
     }
-    sirq_sim_cells_free(&run.cells);
-    sirq_spec_figures_free(&run.published);
-    sirq_spec_free(run.base);
-    sirq_spec_text_free(&run.text);
     return rc;
 }

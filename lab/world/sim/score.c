@@ -61,7 +61,7 @@ void sirq_sim_report_score(const struct sirq_sim_report *report, FILE *out)
     struct sirq_score score;
 
     fputs("\npublished figures:\n", out);
-    if (sirq_score_make(&score, &lines) != 0) {
+    if (sirq_score_make(&score, &lines, 1) != 0) {
         fputs("  out of memory\n", out);
         return;
     }

@@ -87,7 +87,7 @@ static void score_counts_every_published_figure_once(void **state)
     const struct sirq_score_part *part = &score.part[SIRQ_SCORE_PREDICTED];
 
     (void)state;
-    assert_int_equal(sirq_score_make(&score, &all), 0);
+    assert_int_equal(sirq_score_make(&score, &all, 1), 0);
     assert_int_equal(part->n, 3); /* 10 %, 30 %, no end */
     assert_int_equal(part->near, 1);
     assert_true(part->median > 29.99 && part->median < 30.01);
@@ -112,7 +112,7 @@ static void read_json(char *text, size_t size)
 
     assert_true(fd >= 0);
     close(fd);
-    assert_int_equal(sirq_json_write(path, &all, &err), 0);
+    assert_int_equal(sirq_json_write(path, &all, 1, NULL, &err), 0);
     file = fopen(path, "r");
     assert_non_null(file);
     len = fread(text, 1, size - 1, file);

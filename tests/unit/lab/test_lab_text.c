@@ -290,7 +290,7 @@ static void write_and_read(const struct sirq_results *results, char *text, size_
 
     assert_true(fd >= 0);
     close(fd);
-    assert_int_equal(sirq_csv_write(path, &lines, &err), 0);
+    assert_int_equal(sirq_csv_write(path, &lines, 1, &err), 0);
     file = fopen(path, "r");
     assert_non_null(file);
     len = fread(text, 1, size - 1, file);
