@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "compare.h"
 #include "experiment.h"
 #include "outfile.h"
 
@@ -334,6 +335,23 @@ static int exit_code(int rc, const struct sirq_lab_options *options, const struc
     return rc == -EINVAL ? SIRQ_EXIT_USAGE : SIRQ_EXIT_FAILED;
 }
 
+/* As diff(1): 0 nothing moved, 1 something did, 2 trouble. */
+static int compare(int argc, char **argv)
+{
+    struct sirq_error err = {""};
+    unsigned moved = 0;
+
+    if (argc != 4 || argv[2][0] == '-' || argv[3][0] == '-') {
+        fputs("softirq lab: compare takes two files that --csv wrote: softirq lab compare A.csv "
+              "B.csv\n",
+              stderr);
+        return SIRQ_EXIT_USAGE;
+    }
+    if (sirq_lab_compare(argv[2], argv[3], &moved, stdout, &err))
+        return complain(&err);
+    return moved != 0 ? SIRQ_EXIT_FAILED : SIRQ_EXIT_OK;
+}
+
 static int lab(int argc, char **argv)
 {
     struct sirq_lab_options options;
@@ -345,6 +363,8 @@ static int lab(int argc, char **argv)
     }
     if (asks_for(argc, argv, "--list"))
         return list();
+    if (argc > 1 && strcmp(argv[1], "compare") == 0)
+        return compare(argc, argv);
     sirq_lab_defaults(&options);
     if (parse(argc, argv, &options, &err))
         return complain(&err);

@@ -6,6 +6,7 @@
 #include "all.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -25,30 +26,25 @@ struct all {
     struct sirq_lines lines[EXPERIMENTS];
     unsigned n;
     struct sirq_sim_store *store;
-    char *path; /* of the store */
+    char path[PATH_MAX]; /* of the store, empty: none */
 };
 
 /* ---- the file that a run goes on from ---------------------------------------------------------- */
 
-/* $XDG_CACHE_HOME, else ~/.cache, as the XDG Base Directory Specification has it; null: neither is
- * there.  The caller frees it. */
-static char *default_path(void)
+/* $XDG_CACHE_HOME, else ~/.cache, as the XDG Base Directory Specification has it; neither is there:
+ * path stays as it is. */
+static void default_path(char *path)
 {
     const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    char *dir = NULL, *path = NULL;
-    int n = -1;
+    bool own = cache != NULL && *cache == '/';
+    size_t len;
 
-    if (cache != NULL && *cache == '/')
-        n = asprintf(&dir, "%s", cache);
-    else if (home != NULL && *home == '/')
-        n = asprintf(&dir, "%s/.cache", home);
-    if (n < 0)
-        return NULL;
-    (void)mkdir(dir, 0700); /* what is wrong with it is said when the file is opened */
-    if (asprintf(&path, "%s/softirq-lab.cells", dir) < 0)
-        path = NULL;
-    free(dir);
-    return path;
+    if (!own && (home == NULL || *home != '/'))
+        return;
+    len = (size_t)snprintf(path, PATH_MAX, "%s%s", own ? cache : home, own ? "" : "/.cache");
+    (void)mkdir(path, 0700); /* what is wrong with it is said when the file is opened */
+    if (len < PATH_MAX)
+        snprintf(path + len, PATH_MAX - len, "/softirq-lab.cells");
 }
 
 static int open_store(struct all *all, struct sirq_error *err)
@@ -57,9 +53,12 @@ static int open_store(struct all *all, struct sirq_error *err)
     unsigned found = 0;
     int rc;
 
-    all->path = all->options->resume != NULL ? strdup(all->options->resume) : default_path();
-    if (all->path == NULL)
-        return all->options->resume != NULL ? sirq_fail(err, ENOMEM, "out of memory") : 0;
+    if (all->options->resume != NULL)
+        snprintf(all->path, sizeof(all->path), "%s", all->options->resume);
+    else
+        default_path(all->path);
+    if (*all->path == '\0')
+        return 0;
     rc = sirq_sim_store_open(&all->store, all->path, &found, &note, err);
     if (rc && all->options->resume == NULL) { /* nobody asked for it */
         fprintf(stderr, "softirq lab: %s; finished cells are not kept\n", err->text);
@@ -230,7 +229,6 @@ int sirq_lab_all(const struct sirq_lab_options *options, struct sirq_error *err)
     if (!rc)
         rc = report(&all, err);
     sirq_sim_store_close(all.store, !rc);
-    free(all.path);
     for (unsigned i = 0; i < all.n; i++)
         sirq_sim_lab_close(all.labs[i]);
     return rc;

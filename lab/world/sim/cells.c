@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -251,25 +252,34 @@ static uint64_t left_ns(const struct pool *pool)
     return (uint64_t)(ns / pool->batch->jobs);
 }
 
+/* "udp_flood: ksoftirqd, 1 receiver"; of a single experiment without its name. */
+static const char *row_name(const struct pool *pool, uint32_t row, char *buf, size_t size)
+{
+    const struct sirq_sim_row *at = pool->rows[row];
+    bool many = pool->batch->n > 1;
+
+    snprintf(buf, size, "%s%s%s, %s", many ? at->variant->spec->name : "", many ? ": " : "",
+             at->policy->name, at->variant->name);
+    return buf;
+}
+
 /* Say which rows are complete, in their order, and what runs.  Returns whether any thread
  * still runs. */
 static bool look(struct pool *pool, struct sirq_progress *progress, uint32_t *said)
 {
     uint32_t running;
+    char name[160];
 
     pthread_mutex_lock(&pool->lock);
     for (; *said < pool->n_rows; (*said)++) {
-        const struct sirq_sim_row *row = pool->rows[*said];
-
-        if (row->done < seeds_of(row))
+        if (pool->rows[*said]->done < seeds_of(pool->rows[*said]))
             break;
-        sirq_progress_log(progress, *said + 1, pool->n_rows, "%s: %s, %s", row->variant->spec->name,
-                          row->policy->name, row->variant->name);
+        sirq_progress_log(progress, *said + 1, pool->n_rows, "%s",
+                          row_name(pool, *said, name, sizeof(name)));
     }
     if (*said < pool->n_rows)
-        sirq_progress_at(progress, pool->done, left_ns(pool), "%s: %s, %s",
-                         pool->rows[*said]->variant->spec->name, pool->rows[*said]->policy->name,
-                         pool->rows[*said]->variant->name);
+        sirq_progress_at(progress, pool->done, left_ns(pool), "%s",
+                         row_name(pool, *said, name, sizeof(name)));
     running = pool->running;
     pthread_mutex_unlock(&pool->lock);
     return running != 0;

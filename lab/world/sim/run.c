@@ -241,8 +241,10 @@ int sirq_sim_lab_open(struct sirq_sim_lab **out, const struct sirq_lab_options *
     struct sirq_sim_lab *run = calloc(1, sizeof(*run));
     int rc;
 
-    if (run == NULL)
-        return sirq_fail(err, ENOMEM, "out of memory");
+    if (run == NULL) {
+        sirq_fail(err, ENOMEM, "out of memory");
+        return -ENOMEM;
+    }
     run->options = options;
     run->target = target;
     rc = prepare(run, err);

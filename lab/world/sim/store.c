@@ -96,6 +96,12 @@ uint64_t sirq_sim_store_key(const struct sirq_sim_job *job, const char *text, si
     return hash(key, &job->spec->run.duration_ms, sizeof(job->spec->run.duration_ms));
 }
 
+/* Not 0 of a record of zeros, which a crash of the machine may leave. */
+static uint64_t hash_record(const struct record *record, const char *data)
+{
+    return hash(HASH_START ^ record->key ^ record->stalled, data, record->len);
+}
+
 /* ---- reading -------------------------------------------------------------------------------- */
 
 static bool read_at(int fd, void *data, size_t len, off_t at)
@@ -123,7 +129,7 @@ static char *read_record(int fd, off_t at, struct record *record)
         return NULL;
     data = malloc((size_t)record->len + 1);
     if (data != NULL && read_at(fd, data, record->len, at + (off_t)sizeof(*record)) &&
-        hash(record->key ^ record->stalled, data, record->len) == record->hash)
+        hash_record(record, data) == record->hash)
         return data;
     free(data);
     return NULL;
@@ -373,7 +379,7 @@ int sirq_sim_store_put(struct sirq_sim_store *store, uint64_t key, const struct 
     rc = fclose(file) != 0 ? -ENOMEM : 0;
     if (rc == 0) {
         record.len = (uint32_t)(len - sizeof(record));
-        record.hash = hash(key ^ record.stalled, data + sizeof(record), record.len);
+        record.hash = hash_record(&record, data + sizeof(record));
         memcpy(data, &record, sizeof(record));
         rc = write_at(store->fd, data, len, store->end);
     }

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../cli_run.h"
@@ -317,6 +318,42 @@ static void interrupted_run_prints_what_was_measured_and_writes_nothing(void **s
     remove_files(&files);
 }
 
+/* Twice stopped: the second run begins where the first ended. */
+static void interrupted_run_of_all_goes_on_from_what_is_finished(void **state)
+{
+    static struct cli_run run;
+    struct files files;
+    char args[300];
+    unsigned found = 0;
+    const char *said;
+
+    (void)state;
+    make_files(&files);
+    snprintf(args, sizeof(args), "lab all --seeds 1 --resume %s", files.out);
+    cli_start(&run, args);
+    for (unsigned i = 0; i < 300; i++) { /* until something is finished */
+        struct stat st;
+
+        cli_sleep_ms(100);
+        if (stat(files.out, &st) == 0 && st.st_size > 4096)
+            break;
+    }
+    kill(run.pid, SIGTERM);
+    cli_finish(&run);
+    cli_expect_exit(&run, 143);
+    expect_text(run.text[1], "stopped; the same command goes on from what is finished");
+    cli_start(&run, args);
+    cli_sleep_ms(500);
+    kill(run.pid, SIGINT);
+    cli_finish(&run);
+    cli_expect_exit(&run, 130);
+    said = strstr(run.text[1], "softirq lab: ");
+    assert_non_null(said);
+    assert_int_equal(sscanf(said, "softirq lab: %u finished cells are in", &found), 1);
+    assert_true(found >= 1);
+    remove_files(&files);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -327,6 +364,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(rates_and_settings_make_other_rows),
         cmocka_unit_test(results_over_the_experiment_itself_are_refused),
         cmocka_unit_test(interrupted_run_prints_what_was_measured_and_writes_nothing),
+        cmocka_unit_test(interrupted_run_of_all_goes_on_from_what_is_finished),
     };
 
     if (argc != 2) {
