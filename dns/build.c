@@ -287,7 +287,8 @@ int dns_zone_build(struct sirq_dns_zone **out, struct dns_record *records, uint3
     struct build build = {.records = records, .n = n, .path = path, .err = err};
     int rc;
 
-    qsort(records, n, sizeof(records[0]), by_name);
+    if (n != 0) /* else there are none at all, not even a place for them */
+        qsort(records, n, sizeof(records[0]), by_name);
     rc = find_soa(&build);
     if (rc == 0)
         rc = check(&build);
