@@ -153,16 +153,16 @@ static struct found find(const struct sirq_dns_zone *zone, const uint8_t *name, 
         found.outside = true;
         return found;
     }
-    while (n-- > 0) {
-        const struct dns_node *node = dns_zone_node(zone, name + starts[n], len - starts[n]);
-
-        if (node == NULL) {
-            found.node = wildcard(zone, name + starts[n + 1], len - starts[n + 1]);
+    found.node = &zone->nodes[zone->apex];
+    for (uint32_t i = n - 1; i-- > 0;) {
+        found.node = dns_zone_node(zone, name + starts[i], len - starts[i]);
+        if (found.node == NULL) {
+            found.node = wildcard(zone, name + starts[i + 1], len - starts[i + 1]);
             return found;
         }
-        found.node = n == 0 ? node : NULL;
-        if (node->cut) {
-            found.cut = node;
+        if (found.node->cut) {
+            found.cut = found.node;
+            found.node = i == 0 ? found.node : NULL;
             return found;
         }
     }

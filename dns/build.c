@@ -22,12 +22,14 @@ struct build {
     struct sirq_error *err;
 };
 
+/* -EINVAL, with what is wrong. */
+#define bad_at(build, line, ...) (say_bad(build, line, __VA_ARGS__), -EINVAL)
 #define bad(build, record, ...) bad_at(build, (record)->line, __VA_ARGS__)
 
-static int bad_at(const struct build *build, uint32_t line, const char *fmt, ...)
+static void say_bad(const struct build *build, uint32_t line, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-static int bad_at(const struct build *build, uint32_t line, const char *fmt, ...)
+static void say_bad(const struct build *build, uint32_t line, const char *fmt, ...)
 {
     char what[160];
     va_list args;
@@ -36,7 +38,6 @@ static int bad_at(const struct build *build, uint32_t line, const char *fmt, ...
     vsnprintf(what, sizeof(what), fmt, args);
     va_end(args);
     sirq_fail(build->err, EINVAL, "%.100s:%u: %s", build->path, line, what);
-    return -EINVAL;
 }
 
 /* ---- what has to hold ---------------------------------------------------------------------- */

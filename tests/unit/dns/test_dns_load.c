@@ -35,7 +35,7 @@ static int load_bytes(const char *bytes, size_t len, struct sirq_dns_zone **zone
 
 static void expect_bad(const char *text, size_t len, const char *what)
 {
-    struct sirq_dns_zone *zone;
+    struct sirq_dns_zone *zone = NULL;
     char line[300];
 
     assert_true(load_bytes(text, len, &zone) < 0);
@@ -85,8 +85,8 @@ static void file_cut_anywhere_is_whole_or_refused(void **state)
     static const char text[] = HEAD "w TXT \"a;b\" ( \"c\"\n \"d\" ) ; e (\nv A 192.0.2.1\n";
 
     (void)state;
-    for (size_t len = 0; len < sizeof(text) - 1; len++) {
-        struct sirq_dns_zone *zone;
+    for (size_t len = 1; len < sizeof(text) - 1; len++) {
+        struct sirq_dns_zone *zone = NULL;
 
         if (load_bytes(text, len, &zone) == 0) {
             assert_int_equal(text[len - 1], '\n');
@@ -98,7 +98,7 @@ static void file_cut_anywhere_is_whole_or_refused(void **state)
 static void records_that_say_the_same_are_one(void **state)
 {
     static const char text[] = HEAD "w A 192.0.2.1\nW.A.Test. A 192.0.2.1\nw A 192.0.2.2\n";
-    struct sirq_dns_zone *zone;
+    struct sirq_dns_zone *zone = NULL;
 
     (void)state;
     assert_int_equal(load_bytes(text, sizeof(text) - 1, &zone), 0);
@@ -110,7 +110,7 @@ static void records_that_say_the_same_are_one(void **state)
 static void names_between_exist_too(void **state)
 {
     static const char text[] = HEAD "w.x.y A 192.0.2.1\nv.y A 192.0.2.1\n";
-    struct sirq_dns_zone *zone;
+    struct sirq_dns_zone *zone = NULL;
 
     (void)state;
     assert_int_equal(load_bytes(text, sizeof(text) - 1, &zone), 0);
@@ -121,7 +121,7 @@ static void names_between_exist_too(void **state)
 static void zone_of_the_root_is_one(void **state)
 {
     static const char text[] = ". SOA ns. me. 1 2 3 4 5\n. NS ns.\ntest. NS ns.test.\n";
-    struct sirq_dns_zone *zone;
+    struct sirq_dns_zone *zone = NULL;
 
     (void)state;
     assert_int_equal(load_bytes(text, sizeof(text) - 1, &zone), 0);
@@ -131,7 +131,7 @@ static void zone_of_the_root_is_one(void **state)
 
 static void what_is_no_file_is_named(void **state)
 {
-    struct sirq_dns_zone *zone;
+    struct sirq_dns_zone *zone = NULL;
 
     (void)state;
     assert_true(sirq_dns_zone_load(&zone, "/nowhere/a.zone", &err) < 0);
