@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include <time.h>
 
-#include "netns.h"
+#include "world/common/netns.h"
 
 #define SETTLE_POLL_NS 2000000u
 #define SETTLE_POLLS 5000u /* 10 s */

@@ -10,7 +10,6 @@
 
 #include "limit.h"
 #include "measure.h"
-#include "netns.h"
 
 #define WARMUP_NS 200000000
 #define TICK_NS 200000000
@@ -26,7 +25,9 @@ static int live_open(struct sirq_session **out, const struct sirq_lab_options *o
     session->options = options;
     rc = sirq_lab_cpus_choose(&session->cpus, options->cpu, err);
     if (!rc && options->nic == SIRQ_LAB_PACKET)
-        rc = sirq_netns_enter(err);
+        rc = sirq_netns_enter(&sirq_live_veth, err);
+    if (!rc && options->nic == SIRQ_LAB_PACKET)
+        rc = sirq_veth_make(&sirq_live_veth, err);
     if (rc) {
         free(session);
         return rc;

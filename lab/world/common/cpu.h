@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Which CPU is flooded, which one sends, which one is to spare. */
-#ifndef SIRQ_LAB_LIVE_CPU_H
-#define SIRQ_LAB_LIVE_CPU_H
+#ifndef SIRQ_LAB_COMMON_CPU_H
+#define SIRQ_LAB_COMMON_CPU_H
 
 #include <sched.h>
 #include <stdint.h>

@@ -4,8 +4,8 @@
  * do through one shared page, and sees there what it did.  It dies with the run; the run
  * notices when it dies.
  */
-#ifndef SIRQ_LAB_LIVE_SENDER_H
-#define SIRQ_LAB_LIVE_SENDER_H
+#ifndef SIRQ_LAB_COMMON_SENDER_H
+#define SIRQ_LAB_COMMON_SENDER_H
 
 #include <sys/types.h>
 
