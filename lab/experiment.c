@@ -45,9 +45,16 @@ static int run_live(const struct sirq_lab_options *options, struct sirq_error *e
 
             const struct sirq_lines lines = sirq_results_lines(&results);
 
-            rc = options->experiment->run(options, &results, err);
+            rc = options->world == &sirq_world_kernel
+                     ? options->experiment->kernel(options, &results, err)
+                     : options->experiment->run(options, &results, err);
             if (!rc)
                 rc = sirq_lab_write(options, &lines, 1, NULL, err);
+            if (!rc && results.missing)
+                rc = sirq_fail(err, ENOTSUP,
+                               "%u of %u rows could not be measured; their reasons stand below "
+                               "the table",
+                               results.missing, results.nrows);
             sirq_results_free(&results);
             sirq_spec_figures_free(&published);
         }

@@ -79,8 +79,8 @@ static uint64_t packet_burst(struct sirq_wire *wire, uint64_t due)
     while (done < n) {
         int sent = sendmmsg(packet->fd, packet->msg + done, n - done, 0);
 
-        if (sent > 0)
-            done += (unsigned)sent;
+        if (sent > 0) /* it ends at a frame that the device lost, and counted */
+            done += (unsigned)sent + (done + (unsigned)sent < n);
         else if (errno == ENOBUFS)
             done++; /* the device lost this one, and counts it */
         else if (errno != EINTR)
