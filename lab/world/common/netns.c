@@ -140,13 +140,15 @@ int sirq_netns_enter(const struct sirq_netns_use *use, struct sirq_error *err)
     return 0;
 }
 
-int sirq_netns_lost(uint64_t *lost)
+int sirq_netns_lost(const char *proc, uint64_t *lost)
 {
-    char line[512];
+    char line[512], path[256];
     unsigned long long dropped;
-    FILE *file = fopen("/proc/thread-self/net/dev", "re");
+    FILE *file;
     int rc = -ENODEV;
 
+    snprintf(path, sizeof(path), "%s/thread-self/net/dev", proc);
+    file = fopen(path, "re");
     if (!file)
         return -errno;
     while (fgets(line, sizeof(line), file)) {

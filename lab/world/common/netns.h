@@ -37,7 +37,8 @@ int sirq_run_ip(const char *const *args);
 /* Why unshare() failed with `code`, for a person. */
 const char *sirq_netns_why(int code, bool root);
 
-/* Frames that the sending end lost on their way to the other.  0 or -errno. */
-int sirq_netns_lost(uint64_t *lost);
+/* Frames that the sending end lost on their way to the other.  proc: "/proc", or what stands in for
+ * it.  0 or -errno. */
+int sirq_netns_lost(const char *proc, uint64_t *lost);
 
 #endif

@@ -66,6 +66,11 @@ static int measure(struct sirq_kernel_flood *flood, struct sirq_kernel_cell *cel
     if (!rc)
         rc = settle(cell, &before, cpu, row, err);
     sirq_kernel_receivers_stop(&cell->group);
+    if (!rc && end.offered == begin.offered)
+        return sirq_fail(err, ENOTSUP,
+                         "nothing could be sent: packet sockets of this kernel take no UDP "
+                         "segmentation offload (Linux 6.2 and later do); --rate of 100k or less "
+                         "does without");
     if (!rc)
         sirq_kernel_measure(row, cell, &begin, &end);
     return rc;

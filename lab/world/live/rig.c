@@ -123,7 +123,8 @@ static int open_parts(struct sirq_rig *rig, const struct sirq_flood *flood, stru
         rc = open_device(rig, err);
     if (rc)
         return rc;
-    if (rig->session->options->nic == SIRQ_LAB_PACKET && sirq_netns_lost(&rig->lost_before))
+    if (rig->session->options->nic == SIRQ_LAB_PACKET &&
+        sirq_netns_lost("/proc", &rig->lost_before))
         return sirq_fail(err, ENODEV, "--nic packet: no counters of %s", SIRQ_VETH_TX);
     return open_sender(rig, flood->receivers, err);
 }
