@@ -168,9 +168,10 @@ static void changing_run(int said, pid_t thread)
               !sirq_guardian_class(&guardian, thread, SCHED_BATCH, 0);
     ssize_t n = ok ? write(said, &guardian.pid, sizeof(guardian.pid)) : -1;
 
-    for (; n > 0;)
+    if (n < 0)
+        _exit(1);
+    for (;;)
         pause();
-    _exit(1);
 }
 
 static void killed_run_leaves_everything_as_it_was(void **state)
