@@ -46,6 +46,7 @@ void sirq_row_add(struct sirq_row *row, const char *unit, double value, const ch
     metric->unit = unit;
     metric->value = value;
     metric->spread = false;
+    metric->least = metric->most = value;
     va_start(args, name);
     vsnprintf(metric->name, sizeof(metric->name), name, args);
     va_end(args);

@@ -19,8 +19,8 @@ struct sirq_metric {
     char name[32];
     const char *unit; /* by reference: "packets/s", "percent", "packets", "us" */
     double value;
-    bool spread; /* of several runs: value is their median */
-    double least, most;
+    bool spread;        /* of several runs: value is their median */
+    double least, most; /* without: the value */
 };
 
 struct sirq_row {

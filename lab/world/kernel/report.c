@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "flood.h"
+#include "ordering.h"
 #include "cells.h"
 
 #define OTHERS_MOST 10.0 /* percent of the flooded CPU */
@@ -136,6 +137,27 @@ static void print_notes(const struct sirq_kernel_flood *flood, double rate, FILE
     }
 }
 
+/* Orderings of a flood; at a load that everybody receives there are none. */
+static void print_orderings(const struct sirq_kernel_flood *flood, FILE *out)
+{
+    static const char *const words[] = {[SIRQ_KERNEL_NO_FLOOD] =
+                                            "cannot be said: no flood, the sender was kept "
+                                            "from its CPU",
+                                        [SIRQ_KERNEL_HOLDS] = "holds in every run",
+                                        [SIRQ_KERNEL_UNSURE] = "of the medians; runs overlap",
+                                        [SIRQ_KERNEL_REVERSED] = "does not hold"};
+    const char *title = "\norder of received/s:\n";
+
+    for (const struct sirq_kernel_ordering *o = sirq_kernel_orderings; o->name; o++) {
+        enum sirq_kernel_verdict verdict = sirq_kernel_ordering_judge(o, flood->results, 0);
+
+        if (verdict == SIRQ_KERNEL_NOT_RUN)
+            continue;
+        fprintf(out, "%s  %s: %s\n", title, o->name, words[verdict]);
+        title = "";
+    }
+}
+
 static void report_others(const struct sirq_results *results, FILE *out)
 {
     double most = 0, others;
@@ -177,6 +199,7 @@ void sirq_kernel_flood_report(const struct sirq_kernel_flood *flood, bool partia
         print_table(flood, rate_here, out);
         print_notes(flood, rate_here, out);
     }
+    print_orderings(flood, out);
     report_others(results, out);
     fflush(out);
 }

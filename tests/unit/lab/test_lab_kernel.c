@@ -27,6 +27,7 @@
 #include "world/kernel/counters.h"
 #include "world/kernel/guardian.h"
 #include "world/kernel/knobs.h"
+#include "world/kernel/ordering.h"
 
 #define BUDGET "/proc/sys/net/core/netdev_budget"
 
@@ -359,6 +360,27 @@ static void runs_of_a_row_become_their_median_and_spread(void **state)
     assert_true(out.metric[0].value == 30);
 }
 
+static void ordering_holds_only_where_no_run_says_otherwise(void **state)
+{
+    static struct sirq_row a = {.policy = "a"}, b = {.policy = "b"}, c = {.policy = "c"};
+    struct sirq_row *rows[] = {&a, &b, &c};
+    const struct sirq_results results = {.nrows = 3, .rows = rows};
+    const struct sirq_kernel_ordering ab = {"", "a", "b"}, ba = {"", "b", "a"}, ac = {"", "a", "c"};
+
+    (void)state;
+    sirq_row_add(&a, "packets/s", 10, "receiver_rate");
+    sirq_row_add(&b, "packets/s", 20, "receiver_rate");
+    c.skipped = true;
+    assert_int_equal(sirq_kernel_ordering_judge(&ab, &results, 0), SIRQ_KERNEL_NO_FLOOD);
+    a.comparable = b.comparable = true;
+    assert_int_equal(sirq_kernel_ordering_judge(&ab, &results, 0), SIRQ_KERNEL_HOLDS);
+    assert_int_equal(sirq_kernel_ordering_judge(&ba, &results, 0), SIRQ_KERNEL_REVERSED);
+    assert_int_equal(sirq_kernel_ordering_judge(&ac, &results, 0), SIRQ_KERNEL_NOT_RUN);
+    assert_int_equal(sirq_kernel_ordering_judge(&ab, &results, 5), SIRQ_KERNEL_NOT_RUN);
+    a.metric[0].most = 20;
+    assert_int_equal(sirq_kernel_ordering_judge(&ab, &results, 0), SIRQ_KERNEL_UNSURE);
+}
+
 int main(void)
 {
 #define IN_ROOT(test) cmocka_unit_test_setup_teardown(test, make_root, remove_root)
@@ -375,6 +397,7 @@ int main(void)
         cmocka_unit_test(reason_of_a_missing_setting_is_one_clear_line),
         IN_ROOT(counters_are_read_by_name_and_cpu),
         cmocka_unit_test(runs_of_a_row_become_their_median_and_spread),
+        cmocka_unit_test(ordering_holds_only_where_no_run_says_otherwise),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
