@@ -45,19 +45,19 @@ static int measure(struct sirq_kernel_flood *flood, struct sirq_kernel_cell *cel
 {
     struct sirq_kernel_sample begin, end;
     struct sirq_kernel_counters before;
-    unsigned cpu = flood->cpus.flooded;
+    unsigned cpu = flood->session.cpus.flooded;
     int rc = sirq_kernel_counters_read(&before, "/proc", cpu), idle_rc;
 
     if (rc)
         return sirq_fail(err, -rc, "--world kernel: counters in /proc: %s", strerror(-rc));
     sirq_sender_flood(&cell->sender, cell->rate);
-    rc = sirq_sender_pass(&cell->sender, &flood->progress, WARMUP_NS, err);
+    rc = sirq_sender_pass(&cell->sender, &flood->session.progress, WARMUP_NS, err);
     sirq_kernel_receivers_measure(&cell->group, true);
     if (!rc)
         rc = sirq_kernel_sample_take(&begin, cell, cpu, err);
     if (!rc)
-        rc = sirq_sender_pass(&cell->sender, &flood->progress, (uint64_t)(flood->seconds * 1e9),
-                              err);
+        rc = sirq_sender_pass(&cell->sender, &flood->session.progress,
+                              (uint64_t)(flood->session.seconds * 1e9), err);
     if (!rc)
         rc = sirq_kernel_sample_take(&end, cell, cpu, err);
     sirq_kernel_receivers_measure(&cell->group, false);
@@ -79,14 +79,14 @@ static int measure(struct sirq_kernel_flood *flood, struct sirq_kernel_cell *cel
 static int send_and_measure(struct sirq_kernel_flood *flood, struct sirq_kernel_cell *cell,
                             unsigned nth, struct sirq_row *row, struct sirq_error *err)
 {
-    const struct sirq_lab_options *options = flood->options;
+    const struct sirq_lab_options *options = flood->session.options;
     const struct sirq_wire_config wire = {.ops = cell->datagrams > 1 ? &sirq_wire_gso
                                                                      : &sirq_wire_packet,
                                           .flows = options->receivers,
                                           .size = options->size,
                                           .seed = options->seed + nth,
                                           .use = &sirq_kernel_use};
-    int rc = sirq_sender_start(&cell->sender, &wire, flood->cpus.sender, err);
+    int rc = sirq_sender_start(&cell->sender, &wire, flood->session.cpus.sender, err);
 
     if (rc)
         return rc;
@@ -98,9 +98,9 @@ static int send_and_measure(struct sirq_kernel_flood *flood, struct sirq_kernel_
 static int receive_and_measure(struct sirq_kernel_flood *flood, struct sirq_kernel_cell *cell,
                                unsigned nth, struct sirq_row *row, struct sirq_error *err)
 {
-    const struct sirq_kernel_receiving how = {.n = flood->options->receivers,
-                                              .batch = flood->options->batch,
-                                              .cpu = flood->cpus.flooded,
+    const struct sirq_kernel_receiving how = {.n = flood->session.options->receivers,
+                                              .batch = flood->session.options->batch,
+                                              .cpu = flood->session.cpus.flooded,
                                               .rr = cell->policy->rr,
                                               .latency = cell->rate > 0 &&
                                                          cell->rate <= SIRQ_LAB_LATENCY_RATE};
@@ -124,10 +124,11 @@ int sirq_kernel_cell_run(struct sirq_kernel_flood *flood, const struct sirq_kern
     int rc = sirq_kernel_net_make(policy->threaded, err), restored;
 
     if (!rc)
-        rc = sirq_kernel_knobs_set(&cell.knobs, policy, &flood->cpus, &flood->guardian, err);
+        rc = sirq_kernel_knobs_set(&cell.knobs, policy, &flood->session.cpus,
+                                   &flood->session.guardian, err);
     if (!rc)
         rc = receive_and_measure(flood, &cell, nth, row, err);
-    restored = sirq_guardian_restore(&flood->guardian, &restoring);
+    restored = sirq_guardian_restore(&flood->session.guardian, &restoring);
     if (restored && (!rc || rc == -ENOTSUP)) {
         *err = restoring;
         rc = restored;

@@ -6,21 +6,15 @@
 #include <stdio.h>
 
 #include "counters.h"
-#include "experiment.h"
 #include "knobs.h"
 #include "receiver.h"
+#include "session.h"
 #include "world/common/sender.h"
 
 struct sirq_kernel_flood {
-    const struct sirq_lab_options *options;
-    struct sirq_results *results;
-    struct sirq_progress progress;
-    struct sirq_lab_cpus cpus;
-    struct sirq_guardian guardian;
+    struct sirq_kernel_session session;
     struct sirq_flood_limit limit; /* rate 0: it could not be measured, why says it */
     struct sirq_error no_limit;
-    double seconds;
-    unsigned runs, missing; /* of each cell; cells that could not be run */
 };
 
 /* One run of a cell while it goes on. */

@@ -88,7 +88,7 @@ static void put_row(struct sirq_lab_table *table, const struct sirq_kernel_flood
     sirq_cell_si(table, COL_OFFERED, row, "offered_rate");
     sirq_cell_si(table, COL_RECEIVED, row, "receiver_rate");
     put_spread(table, row);
-    put_cpu(table, row, flood->options->receivers);
+    put_cpu(table, row, flood->session.options->receivers);
     sirq_cell_number(table, COL_KSOFTIRQD, row, "ksoftirqd_cpu", 1);
     sirq_cell_number(table, COL_NAPI, row, "napi_cpu", 1);
     sirq_cell_number(table, COL_IRQ, row, "irq_cpu", 1);
@@ -97,7 +97,7 @@ static void put_row(struct sirq_lab_table *table, const struct sirq_kernel_flood
     sirq_cell_number(table, COL_LIMIT, row, "limit_share", 1);
     sirq_cell_number(table, COL_P50, row, "latency_p50", 2);
     sirq_cell_number(table, COL_P99, row, "latency_p99", 2);
-    published = sirq_results_published(flood->results, row, "receiver_rate");
+    published = sirq_results_published(flood->session.results, row, "receiver_rate");
     if (row->comparable && published)
         sirq_lab_table_cell(table, COL_PUBLISHED, "%s", sirq_lab_table_si(buf, published->value));
 }
@@ -110,8 +110,8 @@ static void print_table(const struct sirq_kernel_flood *flood, double rate, FILE
     sirq_lab_table_init(&table);
     for (unsigned c = 0; c < sizeof(columns) / sizeof(columns[0]); c++)
         sirq_lab_table_column(&table, columns[c].title, columns[c].left, columns[c].weight);
-    for (unsigned i = 0; i < flood->results->nrows; i++) {
-        const struct sirq_row *row = flood->results->rows[i];
+    for (unsigned i = 0; i < flood->session.results->nrows; i++) {
+        const struct sirq_row *row = flood->session.results->rows[i];
 
         if (row->wanted_rate == rate && !row->skipped)
             put_row(&table, flood, row);
@@ -126,17 +126,6 @@ static void print_table(const struct sirq_kernel_flood *flood, double rate, FILE
     sirq_lab_table_free(&table);
 }
 
-static void print_notes(const struct sirq_kernel_flood *flood, double rate, FILE *out)
-{
-    for (unsigned i = 0; i < flood->results->nrows; i++) {
-        const struct sirq_row *row = flood->results->rows[i];
-
-        for (unsigned n = 0; row->wanted_rate == rate && n < row->nnotes; n++)
-            fprintf(out, row->skipped ? "  no row %s: %s\n" : "  %s: %s\n", row->policy,
-                    row->note[n].text);
-    }
-}
-
 /* Orderings of a flood; at a load that everybody receives there are none. */
 static void print_orderings(const struct sirq_kernel_flood *flood, FILE *out)
 {
@@ -149,7 +138,7 @@ static void print_orderings(const struct sirq_kernel_flood *flood, FILE *out)
     const char *title = "\norder of received/s:\n";
 
     for (const struct sirq_kernel_ordering *o = sirq_kernel_orderings; o->name; o++) {
-        enum sirq_kernel_verdict verdict = sirq_kernel_ordering_judge(o, flood->results, 0);
+        enum sirq_kernel_verdict verdict = sirq_kernel_ordering_judge(o, flood->session.results, 0);
 
         if (verdict == SIRQ_KERNEL_NOT_RUN)
             continue;
@@ -175,7 +164,7 @@ static void report_others(const struct sirq_results *results, FILE *out)
 
 void sirq_kernel_flood_report(const struct sirq_kernel_flood *flood, bool partial, FILE *out)
 {
-    const struct sirq_results *results = flood->results;
+    const struct sirq_results *results = flood->session.results;
     char rate[16], min[16], max[16];
 
     if (partial)
@@ -184,8 +173,8 @@ void sirq_kernel_flood_report(const struct sirq_kernel_flood *flood, bool partia
         fprintf(out, "one-CPU limit: %s packets/s (%s..%s); medians of %u run%s\n",
                 sirq_lab_table_si(rate, flood->limit.rate),
                 sirq_lab_table_si(min, flood->limit.rate_min),
-                sirq_lab_table_si(max, flood->limit.rate_max), flood->runs,
-                flood->runs == 1 ? "" : "s");
+                sirq_lab_table_si(max, flood->limit.rate_max), flood->session.runs,
+                flood->session.runs == 1 ? "" : "s");
     else if (*flood->no_limit.text)
         fprintf(out, "no one-CPU limit: %s\n", flood->no_limit.text);
     for (unsigned i = 0; i < results->nrows; i++) {
@@ -197,7 +186,7 @@ void sirq_kernel_flood_report(const struct sirq_kernel_flood *flood, bool partia
         if (!first)
             continue;
         print_table(flood, rate_here, out);
-        print_notes(flood, rate_here, out);
+        sirq_kernel_print_notes(results, rate_here, out);
     }
     print_orderings(flood, out);
     report_others(results, out);
