@@ -115,7 +115,7 @@ static const char *worlds_of(const char *name)
 {
     for (unsigned i = 0; sirq_experiments[i]; i++) {
         if (strcmp(sirq_experiments[i]->name, name) == 0)
-            return sirq_experiments[i]->kernel ? "live sim kernel" : "live sim";
+            return sirq_experiments[i]->run ? "live sim kernel" : "sim kernel";
     }
     return "sim";
 }
@@ -268,6 +268,24 @@ static const char *no_place(const struct sirq_lab_options *options, int option)
     return NULL;
 }
 
+static int check_kernel(const struct sirq_lab_options *options, const struct given *given,
+                        struct sirq_error *err)
+{
+    static const int of_flood[] = {OPT_RATE, OPT_RECEIVERS, OPT_BATCH, OPT_SIZE};
+
+    for (unsigned i = 0; options->experiment != &sirq_udp_flood && longs[i].name; i++) {
+        for (unsigned k = 0; k < sizeof(of_flood) / sizeof(of_flood[0]); k++) {
+            if (longs[i].val == of_flood[k] && given->options >> (of_flood[k] - OPT_WORLD) & 1)
+                return sirq_fail(err, EINVAL, "--%s: in the kernel world of udp-flood alone",
+                                 longs[i].name);
+        }
+    }
+    if (options->rates == SIRQ_LAB_RATE_SWEEP)
+        return sirq_fail(err, EINVAL,
+                         "--rate sweep: not in the kernel world; give a list of rates");
+    return 0;
+}
+
 static int check_world(const struct sirq_lab_options *options, const struct given *given,
                        struct sirq_error *err)
 {
@@ -283,10 +301,7 @@ static int check_world(const struct sirq_lab_options *options, const struct give
             return sirq_fail(err, EINVAL, "--%s: is of the %s world; in the %s one: %s",
                              longs[i].name, of_world(option), world_name(options), why);
     }
-    if (options->world == &sirq_world_kernel && options->rates == SIRQ_LAB_RATE_SWEEP)
-        return sirq_fail(err, EINVAL,
-                         "--rate sweep: not in the kernel world; give a list of rates");
-    return 0;
+    return options->world == &sirq_world_kernel ? check_kernel(options, given, err) : 0;
 }
 
 /* What is said of one experiment says nothing of all of them. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of experiments that can run live, and what every run has around it. */
+/* The table of experiments that run outside of the simulator, and what every run has around it. */
 #include "experiment.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include "outfile.h"
 #include "world/sim/run.h"
 
-const struct sirq_experiment *const sirq_experiments[] = {&sirq_udp_flood, NULL};
+const struct sirq_experiment *const sirq_experiments[] = {&sirq_udp_flood, &sirq_tcp_rr, NULL};
 
 /* Offered load of a sweep, in tenths of what one CPU can carry. */
 const unsigned sirq_lab_sweep[SIRQ_LAB_SWEEP] = {1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Experiments and what a person may choose.  Every experiment is a file that the simulated
- * world can run; those that can also run live have an entry in the table of experiment.c.
+ * world can run; those that can also run live or on the kernel have an entry in the table of
+ * experiment.c.
  */
 #ifndef SIRQ_LAB_EXPERIMENT_H
 #define SIRQ_LAB_EXPERIMENT_H
@@ -32,7 +33,7 @@ enum sirq_lab_rates { SIRQ_LAB_RATE_MAX, SIRQ_LAB_RATE_LIST, SIRQ_LAB_RATE_SWEEP
 struct sirq_lab_options {
     const char *target;                       /* a shipped experiment's name, or a file's path */
     bool all;                                 /* every shipped one, and not the target */
-    const struct sirq_experiment *experiment; /* live, by that name; null: there is none */
+    const struct sirq_experiment *experiment; /* by that name; null: simulated only */
     const struct sirq_world *world;           /* null: the simulated one */
     const struct sirq_policy *policy[SIRQ_LAB_POLICIES];
     unsigned npolicies;
@@ -105,7 +106,7 @@ struct sirq_world {
 struct sirq_experiment {
     const char *name; /* of the shipped file: udp-flood */
 
-    /* Fill results and print them.  0, -EINTR (partial) or -errno with err filled. */
+    /* Live; null: there is none.  Fill results and print them.  0, -EINTR (partial) or -errno with err filled. */
     int (*run)(const struct sirq_lab_options *options, struct sirq_results *results,
                struct sirq_error *err);
     /* The same on the running kernel; null: there is none. */
@@ -114,7 +115,7 @@ struct sirq_experiment {
 };
 
 extern const struct sirq_experiment *const sirq_experiments[]; /* null-terminated */
-extern const struct sirq_experiment sirq_udp_flood;
+extern const struct sirq_experiment sirq_udp_flood, sirq_tcp_rr;
 extern const struct sirq_world sirq_world_live, sirq_world_kernel;
 
 /* ---- options: each names the argument and the remedy; 0 or -EINVAL ------------------ */

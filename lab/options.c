@@ -76,6 +76,7 @@ int sirq_lab_set_target(struct sirq_lab_options *options, const char *text, cons
     enum { LIVE, SIM, KERNEL };
     static const char *const names[] = {"live", "sim", "kernel"};
     int wanted = world != NULL ? find_name(names, 3, "--world", world, err) : LIVE;
+    bool live;
 
     if (wanted < 0)
         return wanted;
@@ -85,7 +86,8 @@ int sirq_lab_set_target(struct sirq_lab_options *options, const char *text, cons
         if (strcmp(sirq_experiments[i]->name, text) == 0)
             options->experiment = sirq_experiments[i];
     }
-    if (options->experiment == NULL && world != NULL && wanted == LIVE)
+    live = options->experiment != NULL && options->experiment->run != NULL;
+    if (!live && world != NULL && wanted == LIVE)
         return sirq_fail(err, EINVAL,
                          "--world live: %.60s has no live implementation; leave it out, or give "
                          "--world sim",
@@ -98,7 +100,7 @@ int sirq_lab_set_target(struct sirq_lab_options *options, const char *text, cons
     if (wanted == KERNEL)
         options->world = &sirq_world_kernel;
     else
-        options->world = options->experiment != NULL && wanted == LIVE ? &sirq_world_live : NULL;
+        options->world = live && wanted == LIVE ? &sirq_world_live : NULL;
     return 0;
 }
 

@@ -109,7 +109,9 @@ int sirq_kernel_counters_read(struct sirq_kernel_counters *out, const char *proc
         rc = read_softnet(out, proc);
     if (!rc)
         rc = read_irq(out, proc, cpu);
-    return rc ? rc : sirq_netns_lost(proc, &out->device_lost);
+    if (!rc)
+        rc = sirq_netns_lost(proc, &out->device_lost);
+    return rc == -ENODEV ? 0 : rc; /* the sending end is in another namespace: nothing of it */
 }
 
 uint64_t sirq_kernel_thread_ns(pid_t tid)

@@ -10,7 +10,7 @@ struct sirq_kernel_counters {
     uint64_t udp_received;    /* datagrams that receive calls took */
     uint64_t udp_errors;      /* that a socket did not take, for whatever reason */
     uint64_t udp_socket_full; /* of these: its buffer was full */
-    uint64_t device_lost;     /* frames that the sending end lost on their way */
+    uint64_t device_lost; /* frames that the sending end lost on their way; 0 of one elsewhere */
     uint64_t backlog_dropped; /* packets that no CPU's backlog had room for; of the machine */
     uint64_t squeezed;        /* net_rx_action ended by its budget or time; of the machine */
     uint64_t irq_ns;          /* of a CPU in interrupts and softirqs, by the tick */

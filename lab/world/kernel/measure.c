@@ -4,19 +4,8 @@
  * it: without interrupt time accounting, softirqs on top of it are in it.
  */
 #include <string.h>
-#include <time.h>
 
 #include "flood.h"
-
-static uint64_t thread_cpu_ns(pthread_t thread)
-{
-    struct timespec ts;
-    clockid_t clock;
-
-    if (pthread_getcpuclockid(thread, &clock) || clock_gettime(clock, &ts))
-        return 0;
-    return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 int sirq_kernel_sample_take(struct sirq_kernel_sample *sample, const struct sirq_kernel_cell *cell,
                             unsigned cpu, struct sirq_error *err)
@@ -27,7 +16,7 @@ int sirq_kernel_sample_take(struct sirq_kernel_sample *sample, const struct sirq
                                           .offered = sirq_sender_offered(&cell->sender)};
     for (unsigned i = 0; i < cell->group.n; i++) {
         sample->received[i] = sirq_kernel_receiver_count(&cell->group.receiver[i]);
-        sample->cpu_ns[i] = thread_cpu_ns(cell->group.receiver[i].thread);
+        sample->cpu_ns[i] = sirq_lab_thread_cpu_ns(cell->group.receiver[i].thread);
     }
     if (cell->knobs.ksoftirqd)
         sample->ksoftirqd_ns = sirq_kernel_thread_ns(cell->knobs.ksoftirqd);

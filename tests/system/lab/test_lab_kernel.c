@@ -116,6 +116,7 @@ static void bad_input_gives_exit_2_and_names_the_argument(void **state)
         {RUN "--runs 0", {"--runs", "100"}},
         {"lab udp-flood --runs 3", {"--runs", "--world kernel"}},
         {"lab udp-flood --policy kernel:default", {"kernel:default", "inline"}},
+        {"lab tcp-rr --world kernel --size 100", {"--size", "udp-flood"}},
         {"lab rrul-router --world kernel", {"rrul-router", "--world sim"}},
     };
     static struct cli_run run;
@@ -141,7 +142,8 @@ static void list_names_the_policies_and_the_world(void **state)
     cli_start(&run, "lab --list");
     cli_finish(&run);
     cli_expect_exit(&run, 0);
-    assert_non_null(strstr(run.text[0], "live sim kernel"));
+    assert_non_null(strstr(run.text[0], "worlds: live sim kernel"));
+    assert_non_null(strstr(run.text[0], "worlds: sim kernel")); /* tcp-rr */
     assert_non_null(strstr(run.text[0], "kernel:threaded-napi"));
 }
 
@@ -225,6 +227,45 @@ static void light_load_is_received_without_loss(void **state)
     assert_true(rate > 1800 && rate < 2200);
 }
 
+static void requests_are_answered_with_and_without_threads(void **state)
+{
+    static struct cli_run run;
+    char path[] = "/tmp/sirq-kernel-csv-XXXXXX", args[256], line[256];
+    unsigned rows = 0;
+    FILE *file;
+    int fd;
+
+    (void)state;
+    need_root_and_two_cpus();
+    fd = mkstemp(path);
+    assert_true(fd >= 0);
+    close(fd);
+    snprintf(args, sizeof(args),
+             "lab tcp-rr --world kernel --policy kernel:default,kernel:threaded-napi --seconds 0.3 "
+             "--runs 1 --csv %s",
+             path);
+    cli_start(&run, args);
+    cli_finish(&run);
+    skip_where_refused(&run);
+    cli_expect_exit(&run, 0);
+    file = fopen(path, "r");
+    assert_non_null(file);
+    while (fgets(line, sizeof(line), file)) {
+        const char *figure = strstr(line, ",throughput,transactions/s,");
+
+        if (!figure)
+            continue;
+        rows++;
+        assert_true(atof(figure + strlen(",throughput,transactions/s,")) > 200);
+        assert_non_null(strstr(line, "tcp_rr,200 antagonists,kernel,kernel:"));
+    }
+    fclose(file);
+    unlink(path);
+    assert_int_equal(rows, 2);
+    assert_int_equal(find("rr-server"), 0);
+    assert_int_equal(find("rr-clients"), 0);
+}
+
 static void missing_setting_costs_its_row_alone_and_exit_1(void **state)
 {
     static struct cli_run run;
@@ -303,6 +344,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(ordinary_user_is_told_in_one_line),
         cmocka_unit_test(short_run_has_exact_sums_and_leaves_the_machine_as_it_was),
         cmocka_unit_test(light_load_is_received_without_loss),
+        cmocka_unit_test(requests_are_answered_with_and_without_threads),
         cmocka_unit_test(missing_setting_costs_its_row_alone_and_exit_1),
         cmocka_unit_test(killed_run_leaves_the_machine_as_it_was),
         cmocka_unit_test(interrupted_run_restores_and_prints_what_it_has),
