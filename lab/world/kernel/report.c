@@ -129,12 +129,11 @@ static void print_table(const struct sirq_kernel_flood *flood, double rate, FILE
 /* Orderings of a flood; at a load that everybody receives there are none. */
 static void print_orderings(const struct sirq_kernel_flood *flood, FILE *out)
 {
-    static const char *const words[] = {[SIRQ_KERNEL_NO_FLOOD] =
-                                            "cannot be said: no flood, the sender was kept "
-                                            "from its CPU",
-                                        [SIRQ_KERNEL_HOLDS] = "holds in every run",
-                                        [SIRQ_KERNEL_UNSURE] = "of the medians; runs overlap",
-                                        [SIRQ_KERNEL_REVERSED] = "does not hold"};
+    static const char *const words[] = {
+        [SIRQ_KERNEL_NO_FLOOD] = "cannot be said: no flood, other programs kept the sender",
+        [SIRQ_KERNEL_HOLDS] = "holds in every run",
+        [SIRQ_KERNEL_UNSURE] = "of the medians; runs overlap",
+        [SIRQ_KERNEL_REVERSED] = "does not hold"};
     const char *title = "\norder of received/s:\n";
 
     for (const struct sirq_kernel_ordering *o = sirq_kernel_orderings; o->name; o++) {

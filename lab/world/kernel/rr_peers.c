@@ -22,6 +22,7 @@
 
 #define PORT 9100
 #define SERVER "198.18.0.1"
+#define SERVER_NET "198.18.0.1/24"
 #define BACKLOG 512
 #define EVENTS 256
 #define LOOK_NS 1000000
@@ -72,7 +73,7 @@ static void watch(struct sirq_rr_page *page, int epoll, int fd)
 static int listen_there(void)
 {
     static const char *const steps[][12] = {
-        {"ip", "address", "add", SERVER "/24", "dev", SIRQ_VETH_TX},
+        {"ip", "address", "add", SERVER_NET, "dev", SIRQ_VETH_TX},
         {"ip", "link", "set", "dev", SIRQ_VETH_TX, "arp", "on", "up"},
     };
     const struct sockaddr_in addr = {.sin_family = AF_INET, .sin_port = htons(PORT)};
