@@ -57,19 +57,25 @@ static int run_once(void *experiment, const struct sirq_kernel_policy *policy, d
     return rc;
 }
 
-static int run_row(struct sirq_kernel_flood *flood, const struct sirq_kernel_policy *policy,
-                   double rate, struct sirq_error *err)
+static int run_rate(struct sirq_kernel_flood *flood, double rate, struct sirq_error *err)
 {
-    struct sirq_row *row = sirq_results_row(flood->session.results);
-    double offered = 0;
+    struct sirq_kernel_session *session = &flood->session;
+    struct sirq_kernel_rows rows = {.run = run_once, .experiment = flood};
     int rc;
 
-    if (!row)
-        return sirq_fail(err, ENOMEM, "out of memory");
-    name_row(flood, policy, rate, row);
-    rc = sirq_kernel_row(&flood->session, run_once, flood, policy, row, err);
-    sirq_row_get(row, "offered_rate", &offered);
-    row->comparable = flood->limit.rate > 0 && offered >= flood->limit.rate;
+    for (unsigned i = 0; i < session->options->nkernel; i++) {
+        rows.row[i] = sirq_results_row(session->results);
+        if (!rows.row[i])
+            return sirq_fail(err, ENOMEM, "out of memory");
+        name_row(flood, session->options->kernel[i], rate, rows.row[i]);
+    }
+    rc = sirq_kernel_rows_run(session, &rows, err);
+    for (unsigned i = 0; i < session->options->nkernel; i++) {
+        double offered = 0;
+
+        sirq_row_get(rows.row[i], "offered_rate", &offered);
+        rows.row[i]->comparable = flood->limit.rate > 0 && offered >= flood->limit.rate;
+    }
     return rc;
 }
 
@@ -113,12 +119,9 @@ static int run_all(struct sirq_kernel_flood *flood, struct sirq_error *err)
     sirq_progress_start(&session->progress, session->runs * (1 + nrates * options->nkernel),
                         (uint64_t)(session->seconds * 1e9) + RUN_OVERHEAD_NS);
     rc = measure_limit(flood, err);
-    for (unsigned r = 0; r < nrates && !rc; r++) {
-        double rate = options->rates == SIRQ_LAB_RATE_LIST ? (double)options->rate[r] : 0;
-
-        for (unsigned p = 0; p < options->nkernel && !rc; p++)
-            rc = run_row(flood, options->kernel[p], rate, err);
-    }
+    for (unsigned r = 0; r < nrates && !rc; r++)
+        rc = run_rate(flood, options->rates == SIRQ_LAB_RATE_LIST ? (double)options->rate[r] : 0,
+                      err);
     if (!rc)
         sirq_progress_end(&session->progress);
     sirq_progress_clear(&session->progress);

@@ -211,21 +211,22 @@ static int run_all(struct sirq_kernel_rr *rr, struct sirq_error *err)
 {
     struct sirq_kernel_session *session = &rr->session;
     const struct sirq_lab_options *options = session->options;
-    int rc = 0;
+    struct sirq_kernel_rows rows = {.run = run_once, .experiment = rr};
+    int rc;
 
     sirq_progress_start(&session->progress, session->runs * options->nkernel,
                         (uint64_t)(session->seconds * 1e9) + RUN_OVERHEAD_NS);
-    for (unsigned p = 0; p < options->nkernel && !rc; p++) {
-        struct sirq_row *row = sirq_results_row(session->results);
+    for (unsigned i = 0; i < options->nkernel; i++) {
+        struct sirq_row *row = rows.row[i] = sirq_results_row(session->results);
 
         if (!row)
             return sirq_fail(err, ENOMEM, "out of memory");
         snprintf(row->setup, sizeof(row->setup), "%u antagonists%s%s", SIRQ_KERNEL_RR_OTHERS,
-                 options->kernel[p]->rr ? " SCHED_RR 20" : "",
-                 options->kernel[p]->elsewhere ? " softirqs elsewhere" : "");
-        row->policy = options->kernel[p]->name;
-        rc = sirq_kernel_row(session, run_once, rr, options->kernel[p], row, err);
+                 options->kernel[i]->rr ? " SCHED_RR 20" : "",
+                 options->kernel[i]->elsewhere ? " softirqs elsewhere" : "");
+        row->policy = options->kernel[i]->name;
     }
+    rc = sirq_kernel_rows_run(session, &rows, err);
     if (!rc)
         sirq_progress_end(&session->progress);
     sirq_progress_clear(&session->progress);

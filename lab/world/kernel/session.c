@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -66,22 +67,51 @@ int sirq_kernel_repeat(struct sirq_kernel_session *session, sirq_kernel_run run,
     return 0;
 }
 
-int sirq_kernel_row(struct sirq_kernel_session *session, sirq_kernel_run run, void *experiment,
-                    const struct sirq_kernel_policy *policy, struct sirq_row *row,
-                    struct sirq_error *err)
+/* The nth run of a row; one that this kernel cannot is not tried again. */
+static int run_nth(struct sirq_kernel_session *session, const struct sirq_kernel_rows *rows,
+                   unsigned i, unsigned nth, struct sirq_results *runs, struct sirq_error *err)
 {
-    struct sirq_results runs = {0};
-    int rc = sirq_kernel_repeat(session, run, experiment, policy, row->wanted_rate, &runs, err);
+    const struct sirq_kernel_policy *policy = session->options->kernel[i];
+    struct sirq_row *row = rows->row[i], *mine;
+    int rc;
 
-    row->skipped = rc != 0;
+    sirq_progress_step(&session->progress, "%s, run %u of %u", policy->name, nth + 1,
+                       session->runs);
+    if (row->skipped)
+        return 0;
+    mine = sirq_results_row(runs);
+    if (!mine)
+        return sirq_fail(err, ENOMEM, "out of memory");
+    rc = rows->run(rows->experiment, policy, row->wanted_rate, nth, mine, err);
     if (!rc)
-        sirq_row_merge(row, (const struct sirq_row *const *)runs.rows, runs.nrows);
-    if (rc == -ENOTSUP) {
-        sirq_row_note(row, "%s", err->text);
-        session->results->missing++;
-        rc = 0;
+        return 0;
+    free(mine);
+    runs->nrows--;
+    if (rc != -ENOTSUP)
+        return rc;
+    row->skipped = true;
+    sirq_row_note(row, "%s", err->text);
+    session->results->missing++;
+    return 0;
+}
+
+int sirq_kernel_rows_run(struct sirq_kernel_session *session, const struct sirq_kernel_rows *rows,
+                         struct sirq_error *err)
+{
+    struct sirq_results runs[SIRQ_LAB_POLICIES] = {0};
+    int rc = 0;
+
+    for (unsigned nth = 0; nth < session->runs && !rc; nth++) {
+        for (unsigned i = 0; i < session->options->nkernel && !rc; i++)
+            rc = run_nth(session, rows, i, nth, &runs[i], err);
     }
-    sirq_results_free(&runs);
+    for (unsigned i = 0; i < session->options->nkernel; i++) {
+        rows->row[i]->skipped = rows->row[i]->skipped || !runs[i].nrows;
+        if (!rows->row[i]->skipped)
+            sirq_row_merge(rows->row[i], (const struct sirq_row *const *)runs[i].rows,
+                           runs[i].nrows);
+        sirq_results_free(&runs[i]);
+    }
     return rc;
 }
 

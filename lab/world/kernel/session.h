@@ -34,11 +34,20 @@ int sirq_kernel_repeat(struct sirq_kernel_session *session, sirq_kernel_run run,
                        const struct sirq_kernel_policy *policy, double rate,
                        struct sirq_results *runs, struct sirq_error *err);
 
-/* The same as a row of the results: medians and spread, or why there is none.  `row` has its
- * names.  0, -EINTR or -errno with err filled. */
-int sirq_kernel_row(struct sirq_kernel_session *session, sirq_kernel_run run, void *experiment,
-                    const struct sirq_kernel_policy *policy, struct sirq_row *row,
-                    struct sirq_error *err);
+/* Rows of the results, one for each policy that was chosen; they have their names already. */
+struct sirq_kernel_rows {
+    sirq_kernel_run run;
+    void *experiment;
+    struct sirq_row *row[SIRQ_LAB_POLICIES];
+};
+
+/*
+ * Run each once, then each once more: what changes slowly around them changes all of them, and
+ * shows in the spread.  Rows become medians and spread, or say why there is none.
+ * 0, -EINTR (rows are of the runs so far) or -errno with err filled.
+ */
+int sirq_kernel_rows_run(struct sirq_kernel_session *session, const struct sirq_kernel_rows *rows,
+                         struct sirq_error *err);
 
 /* What the kernel does by itself, as a policy of the published tables; null: nobody knows. */
 const char *sirq_kernel_published_as(const struct sirq_kernel_policy *policy);
