@@ -17,9 +17,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "experiment.h"
 #include "sender_page.h"
 
 #define POLL_NS 200000u
+#define TICK_NS 200000000u /* of the progress line */
 #define BOUND_POLLS 25000u /* 5 s */
 
 static bool dead(const struct sirq_sender *sender)
@@ -112,6 +114,24 @@ int sirq_sender_idle(struct sirq_sender *sender, struct sirq_error *err)
 {
     __atomic_store_n(&sender->page->command, SIRQ_SENDER_IDLE, __ATOMIC_RELEASE);
     return wait_state(sender, SIRQ_SENDER_IDLE) ? sirq_sender_died(sender, err) : 0;
+}
+
+int sirq_sender_pass(struct sirq_sender *sender, const struct sirq_progress *progress, uint64_t ns,
+                     struct sirq_error *err)
+{
+    uint64_t start = sirq_lab_now_ns(), gone = 0;
+
+    for (; gone < ns; gone = sirq_lab_now_ns() - start) {
+        uint64_t left = ns - gone;
+        int rc = sirq_lab_wait(sender->pidfd, (int64_t)(left < TICK_NS ? left : TICK_NS));
+
+        if (rc < 0)
+            return rc;
+        if (rc)
+            return sirq_sender_died(sender, err);
+        sirq_progress_tick(progress, sirq_lab_now_ns() - start);
+    }
+    return 0;
 }
 
 uint64_t sirq_sender_offered(const struct sirq_sender *sender)

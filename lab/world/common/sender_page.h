@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the run and its sender share. */
-#ifndef SIRQ_LAB_LIVE_SENDER_PAGE_H
-#define SIRQ_LAB_LIVE_SENDER_PAGE_H
+#ifndef SIRQ_LAB_COMMON_SENDER_PAGE_H
+#define SIRQ_LAB_COMMON_SENDER_PAGE_H
 
 #include <sirq/driver.h>
 

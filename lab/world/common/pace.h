@@ -4,8 +4,8 @@
  * sender was held up is caught up, at no more than twice the rate, so that a hiccup of the
  * sender does not become a burst.  What is owed for longer than `forgive_s` is forgiven.
  */
-#ifndef SIRQ_LAB_LIVE_PACE_H
-#define SIRQ_LAB_LIVE_PACE_H
+#ifndef SIRQ_LAB_COMMON_PACE_H
+#define SIRQ_LAB_COMMON_PACE_H
 
 #include <stdint.h>
 

@@ -4,8 +4,8 @@
  * payload begins with a sequence number of its flow and the time of sending, both 64 bits
  * in host order; the rest is zero.
  */
-#ifndef SIRQ_LAB_LIVE_FRAME_H
-#define SIRQ_LAB_LIVE_FRAME_H
+#ifndef SIRQ_LAB_COMMON_FRAME_H
+#define SIRQ_LAB_COMMON_FRAME_H
 
 #include <stdint.h>
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Which CPU is flooded, which one sends, which one is to spare. */
-#ifndef SIRQ_LAB_LIVE_CPU_H
-#define SIRQ_LAB_LIVE_CPU_H
+#ifndef SIRQ_LAB_COMMON_CPU_H
+#define SIRQ_LAB_COMMON_CPU_H
 
+#include <pthread.h>
 #include <sched.h>
 #include <stdint.h>
 
@@ -35,6 +36,9 @@ const char *sirq_lab_cpus_format(const cpu_set_t *set, char *buf, size_t size);
 /* Time that `cpu` was busy with anything at all, stolen by a hypervisor included, ns; in
  * steps of the kernel's accounting, 10 ms.  0 where it cannot be read. */
 uint64_t sirq_lab_cpu_busy_ns(unsigned cpu);
+
+/* CPU time of a thread of this process as the scheduler charges it, ns; 0 where it has ended. */
+uint64_t sirq_lab_thread_cpu_ns(pthread_t thread);
 
 /* Keep the calling thread off the flooded CPU / back to where it was allowed. */
 void sirq_lab_cpus_avoid(const struct sirq_lab_cpus *cpus);

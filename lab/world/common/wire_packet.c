@@ -13,7 +13,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "netns.h"
 #include "wire.h"
 
 struct packet_wire {
@@ -23,7 +22,7 @@ struct packet_wire {
     uint8_t bytes[SIRQ_WIRE_BURST][SIRQ_FRAME_MAX];
 };
 
-static int packet_socket(struct sirq_error *err)
+static int packet_socket(const struct sirq_netns_use *use, struct sirq_error *err)
 {
     struct sockaddr_ll to = {.sll_family = AF_PACKET,
                              .sll_ifindex = (int)if_nametoindex(SIRQ_VETH_TX)};
@@ -31,15 +30,15 @@ static int packet_socket(struct sirq_error *err)
 
     if (fd < 0)
         return sirq_fail(err, errno,
-                         "--nic packet: the sender gets no AF_PACKET socket: %s; it "
-                         "needs CAP_NET_RAW, or use --nic shm",
-                         strerror(errno));
+                         "%s: the sender gets no AF_PACKET socket: %s; it needs CAP_NET_RAW, or "
+                         "use %s",
+                         use->option, strerror(errno), use->instead);
     if (!bind(fd, (struct sockaddr *)&to, sizeof(to)) &&
         !setsockopt(fd, SOL_PACKET, PACKET_QDISC_BYPASS, &one, sizeof(one)))
         return fd;
     code = errno;
     close(fd);
-    return sirq_fail(err, code, "--nic packet: the sender cannot use %s: %s", SIRQ_VETH_TX,
+    return sirq_fail(err, code, "%s: the sender cannot use %s: %s", use->option, SIRQ_VETH_TX,
                      strerror(code));
 }
 
@@ -48,10 +47,9 @@ static int packet_open_wire(struct sirq_wire *wire, const struct sirq_wire_confi
 {
     struct packet_wire *packet = calloc(1, sizeof(*packet));
 
-    (void)config;
     if (!packet)
         return sirq_fail(err, ENOMEM, "out of memory");
-    packet->fd = packet_socket(err);
+    packet->fd = packet_socket(config->use, err);
     if (packet->fd < 0) {
         int rc = packet->fd;
 
@@ -81,8 +79,8 @@ static uint64_t packet_burst(struct sirq_wire *wire, uint64_t due)
     while (done < n) {
         int sent = sendmmsg(packet->fd, packet->msg + done, n - done, 0);
 
-        if (sent > 0)
-            done += (unsigned)sent;
+        if (sent > 0) /* it ends at a frame that the device lost, and counted */
+            done += (unsigned)sent + (done + (unsigned)sent < n);
         else if (errno == ENOBUFS)
             done++; /* the device lost this one, and counts it */
         else if (errno != EINTR)

@@ -59,8 +59,7 @@ static int map_ids(uid_t uid, gid_t gid)
     return write_file("/proc/self/gid_map", map);
 }
 
-/* Run `ip` with a null-terminated argument list.  0, -errno, or its exit code. */
-static int run_ip(const char *const *args)
+int sirq_run_ip(const char *const *args)
 {
     char *argv[20];
     unsigned n = 0;
@@ -80,7 +79,7 @@ static int run_ip(const char *const *args)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -ECHILD;
 }
 
-static int make_veth(struct sirq_error *err)
+int sirq_veth_make(const struct sirq_netns_use *use, struct sirq_error *err)
 {
     static const char *const steps[][20] = {
         {"ip", "link", "add", SIRQ_VETH_RX, "address", "02:00:00:00:00:02", "type", "veth", "peer",
@@ -94,23 +93,30 @@ static int make_veth(struct sirq_error *err)
     };
 
     for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
-        int rc = run_ip(steps[i]);
+        int rc = sirq_run_ip(steps[i]);
 
         if (rc == -ENOENT)
             return sirq_fail(err, ENOENT,
-                             "--nic packet: the tool `ip` (package iproute2) is not "
-                             "installed; install it, or use --nic shm");
+                             "%s: the tool `ip` (package iproute2) is not installed; install it, "
+                             "or use %s",
+                             use->option, use->instead);
         if (rc)
             return sirq_fail(err, rc < 0 ? -rc : EIO,
-                             "--nic packet: cannot make a veth pair (`ip "
-                             "%s %s ...` failed); does the kernel have veth? --nic shm does "
-                             "without",
-                             steps[i][1], steps[i][2]);
+                             "%s: cannot make a veth pair (`ip %s %s ...` failed); does the kernel "
+                             "have veth? %s does without",
+                             use->option, steps[i][1], steps[i][2], use->instead);
     }
     return 0;
 }
 
-int sirq_netns_enter(struct sirq_error *err)
+void sirq_veth_delete(void)
+{
+    static const char *const args[] = {"ip", "link", "delete", SIRQ_VETH_RX, NULL};
+
+    (void)sirq_run_ip(args); /* where it cannot, the namespace takes it along */
+}
+
+int sirq_netns_enter(const struct sirq_netns_use *use, struct sirq_error *err)
 {
     uid_t uid = geteuid();
     gid_t gid = getegid();
@@ -121,26 +127,28 @@ int sirq_netns_enter(struct sirq_error *err)
         int code = errno;
 
         return sirq_fail(err, code,
-                         "--nic packet: cannot make a network namespace: %s; run it "
-                         "where that is allowed, or use --nic shm",
-                         sirq_netns_why(code, root));
+                         "%s: cannot make a network namespace: %s; run it where that is allowed, "
+                         "or use %s",
+                         use->option, sirq_netns_why(code, root), use->instead);
     }
     rc = root ? 0 : map_ids(uid, gid);
     if (rc)
         return sirq_fail(err, -rc,
-                         "--nic packet: cannot map the user into its namespace: %s; "
-                         "run it as root, or use --nic shm",
-                         strerror(-rc));
-    return make_veth(err);
+                         "%s: cannot map the user into its namespace: %s; run it as root, or use "
+                         "%s",
+                         use->option, strerror(-rc), use->instead);
+    return 0;
 }
 
-int sirq_netns_lost(uint64_t *lost)
+int sirq_netns_lost(const char *proc, uint64_t *lost)
 {
-    char line[512];
+    char line[512], path[256];
     unsigned long long dropped;
-    FILE *file = fopen("/proc/thread-self/net/dev", "re");
+    FILE *file;
     int rc = -ENODEV;
 
+    snprintf(path, sizeof(path), "%s/thread-self/net/dev", proc);
+    file = fopen(path, "re");
     if (!file)
         return -errno;
     while (fgets(line, sizeof(line), file)) {

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* The sender's end of the wire, one table per NIC. */
-#ifndef SIRQ_LAB_LIVE_WIRE_H
-#define SIRQ_LAB_LIVE_WIRE_H
+#ifndef SIRQ_LAB_COMMON_WIRE_H
+#define SIRQ_LAB_COMMON_WIRE_H
 
 #include <sirq/driver.h>
 
 #include "frame.h"
+#include "netns.h"
 
 #define SIRQ_WIRE_BURST 256u
 #define SIRQ_WIRE_FLOWS 64u
 
 struct sirq_wire_config {
     const struct sirq_wire_ops *ops;
-    const struct sirq_netdev *dev; /* shm: the device to feed */
+    const struct sirq_netdev *dev;    /* shm: the device to feed */
+    const struct sirq_netns_use *use; /* packet: for messages */
     unsigned flows, size;
     uint64_t seed;
 };

@@ -4,13 +4,14 @@
  * do through one shared page, and sees there what it did.  It dies with the run; the run
  * notices when it dies.
  */
-#ifndef SIRQ_LAB_LIVE_SENDER_H
-#define SIRQ_LAB_LIVE_SENDER_H
+#ifndef SIRQ_LAB_COMMON_SENDER_H
+#define SIRQ_LAB_COMMON_SENDER_H
 
 #include <sys/types.h>
 
 #include <sirq/driver.h>
 
+#include "progress.h"
 #include "wire.h"
 
 struct sirq_sender_page;
@@ -30,6 +31,10 @@ int sirq_sender_start(struct sirq_sender *sender, const struct sirq_wire_config 
 
 /* Flood at `rate` packets/s, 0: as fast as it can. */
 void sirq_sender_flood(struct sirq_sender *sender, double rate);
+
+/* Let `ns` pass, with the progress shown.  0, -EINTR, or -EPIPE: it has died, err filled. */
+int sirq_sender_pass(struct sirq_sender *sender, const struct sirq_progress *progress, uint64_t ns,
+                     struct sirq_error *err);
 
 /* No frame is offered any more when this returns.  0, or -EPIPE: it has died, err filled. */
 int sirq_sender_idle(struct sirq_sender *sender, struct sirq_error *err);

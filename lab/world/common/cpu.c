@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 void sirq_lab_cpus_parse(const char *text, cpu_set_t *set)
@@ -157,6 +158,16 @@ uint64_t sirq_lab_cpu_busy_ns(unsigned cpu)
     }
     fclose(file);
     return hz > 0 ? ticks * (1000000000u / (unsigned long)hz) : 0;
+}
+
+uint64_t sirq_lab_thread_cpu_ns(pthread_t thread)
+{
+    struct timespec ts;
+    clockid_t clock;
+
+    if (pthread_getcpuclockid(thread, &clock) || clock_gettime(clock, &ts))
+        return 0;
+    return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
 void sirq_lab_cpus_avoid(const struct sirq_lab_cpus *cpus)
