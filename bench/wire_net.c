@@ -53,6 +53,21 @@ static bool ethtool(const char *ifname, uint32_t cmd, uint32_t data)
     return ok;
 }
 
+/*
+ * As a NIC is set up that must not interrupt for every frame: after a poll its interrupt stays
+ * off for another 100 us, and what has come then is polled at once.
+ */
+static bool wire_net_moderate(const char *ifname)
+{
+    char path[64];
+    bool ok;
+
+    snprintf(path, sizeof(path), "/sys/class/net/%s/gro_flush_timeout", ifname);
+    ok = wire_net_write(path, "100000");
+    snprintf(path, sizeof(path), "/sys/class/net/%s/napi_defer_hard_irqs", ifname);
+    return ok && wire_net_write(path, "1");
+}
+
 bool wire_net_no_tso(const char *ifname)
 {
     return ethtool(ifname, ETHTOOL_STSO, 0);
@@ -63,7 +78,8 @@ bool wire_net_threaded(const char *ifname)
     char path[64];
 
     snprintf(path, sizeof(path), "/sys/class/net/%s/threaded", ifname);
-    return ethtool(ifname, ETHTOOL_SGRO, 1) && wire_net_write(path, "1");
+    return ethtool(ifname, ETHTOOL_SGRO, 1) && wire_net_write(path, "1") &&
+           wire_net_moderate(ifname);
 }
 
 const char *wire_net_unshare(void)
