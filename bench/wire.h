@@ -20,6 +20,7 @@
 struct wire_subject {
     const char *name, *driver;
     bool kernel;   /* the kernel's stack has to take the frames */
+    bool nat;      /* a router: it is to translate */
     uint32_t dest; /* their destination, host order */
     /* Once, in a process of its own, before anything else: null, or why it cannot take part. */
     const char *(*enter)(void);
