@@ -4,222 +4,7 @@
  * single one can do beyond that is in tests/unit/driver and tests/system; `sim` needs a simulated
  * machine around it and has its tests in tests/sim.
  */
-#include "../system/veth_env.h"
-
-#include <sirq/shm.h>
-#include <sys/stat.h>
-
-#define RING 64u
-#define LEN 100u
-#define FRAME_MAX 1514u
-
-/* A driver with what is at the other end of its device. */
-struct rig {
-    const char *name;
-    const char *(*prepare)(void); /* once; null, or why it cannot be tested here */
-    int (*open)(uint32_t frames); /* the device; `frames` will be sent to it at most */
-    void (*send)(uint32_t from, uint32_t n);
-    /* The next frame that the device sent, its length, or 0 when none comes; null: it cannot. */
-    uint32_t (*sent)(uint8_t *frame);
-    void (*close)(void);
-};
-
-static const struct rig *rig;
-
-static void make_frame(uint8_t *frame, uint32_t seq, uint32_t len)
-{
-    for (uint32_t i = 0; i < len; i++)
-        frame[i] = (uint8_t)(seq * 7 + i);
-    memset(frame, 0xff, 12);
-    frame[12] = ETHERTYPE >> 8;
-    frame[13] = ETHERTYPE & 0xff;
-    memcpy(frame + HEADER, &seq, sizeof(seq));
-}
-
-/* ---- an interface of the system ---------------------------------------------------------------- */
-
-static const char *prepare_veth(void)
-{
-    const char *why = enter_namespace(false);
-    struct sirq_netdev probe = {.driver = sirq_driver_find(rig->name), .host = &host};
-    const struct sirq_netdev_config config = {.ifname = "sq1"};
-    static struct sirq_error err;
-
-    if (why != NULL)
-        return why;
-    if (system("ip link add sq0 type veth peer name sq1 && "
-               "ip link set sq0 arp off up && ip link set sq1 arp off up") != 0)
-        return "cannot make a veth pair (is iproute2 installed, the veth module there?)";
-    if (probe.driver->open(&probe, &config, &err) != 0)
-        return err.text;
-    probe.driver->close(&probe);
-    return NULL;
-}
-
-static const char *prepare_tap(void)
-{
-    const char *why = enter_namespace(true);
-
-    if (why == NULL && access("/dev/net/tun", R_OK | W_OK) != 0)
-        why = "/dev/net/tun is not there";
-    return why;
-}
-
-/* Frames that the device sent come in at `ifname`; others go out of it to the device. */
-static int open_ends(const char *driver, const char *ifname, const char *end)
-{
-    const struct sirq_netdev_config config = {
-        .ifname = ifname, .ring_size = RING, .frame_size = 2048};
-    int rc = dev_open(driver, &config);
-
-    if (rc == 0 && strcmp(ifname, end) == 0)
-        assert_int_equal(system("ip link set sqt arp off"), 0);
-    if (rc == 0)
-        sender = open_sender_on(end);
-    return rc;
-}
-
-static int open_packet(uint32_t frames)
-{
-    (void)frames;
-    return open_ends("packet", "sq1", "sq0");
-}
-
-static int open_xdp(uint32_t frames)
-{
-    (void)frames;
-    return open_ends("xdp", "sq1", "sq0");
-}
-
-static int open_tap(uint32_t frames)
-{
-    (void)frames;
-    return open_ends("tap", "sqt", "sqt");
-}
-
-static void send_out(uint32_t from, uint32_t n)
-{
-    uint8_t frame[LEN];
-
-    for (uint32_t seq = from; seq < from + n; seq++) {
-        make_frame(frame, seq, LEN);
-        for (unsigned tries = 0; send(sender, frame, LEN, 0) != LEN; tries++) {
-            assert_true(errno == ENOBUFS &&
-                        tries < 1000); /* a queue of the whole machine is full */
-            usleep(1000);
-        }
-    }
-}
-
-static uint32_t come_in(uint8_t *frame)
-{
-    struct pollfd pfd = {.fd = sender, .events = POLLIN};
-    ssize_t n = poll(&pfd, 1, 200) == 1 ? recv(sender, frame, FRAME_MAX, 0) : 0;
-
-    return n > 0 ? (uint32_t)n : 0;
-}
-
-static void close_ends(void)
-{
-    close(sender);
-    sender = -1;
-}
-
-/* ---- memory ------------------------------------------------------------------------------------ */
-
-static struct sirq_shm *wire;
-
-static int open_shm(uint32_t frames)
-{
-    const struct sirq_netdev_config config = {.ring_size = RING, .frame_size = 2048};
-    int rc = dev_open("shm", &config);
-
-    (void)frames;
-    return rc == 0 ? sirq_shm_attach(&wire, &dev) : rc;
-}
-
-static void send_shm(uint32_t from, uint32_t n)
-{
-    uint8_t frame[LEN];
-
-    for (uint32_t seq = from; seq < from + n; seq++) {
-        make_frame(frame, seq, LEN);
-        sirq_shm_send(wire, frame, LEN, 1);
-    }
-}
-
-static uint32_t sent_shm(uint8_t *frame)
-{
-    uint32_t len;
-    const void *at = sirq_shm_receive(wire, &len, NULL);
-
-    if (at == NULL)
-        return 0;
-    memcpy(frame, at, len);
-    sirq_shm_received(wire);
-    return len;
-}
-
-static void close_shm(void)
-{
-    sirq_shm_close(wire);
-}
-
-/* ---- a capture --------------------------------------------------------------------------------- */
-
-static char capture[] = "/tmp/sirq-contract-XXXXXX";
-
-static const char *prepare_pcap(void)
-{
-    static struct sirq_error err;
-    struct sirq_netdev probe = {.driver = sirq_driver_find("pcap"), .host = &host};
-    const struct sirq_netdev_config config = {.file = "/nowhere"};
-
-    return probe.driver->open(&probe, &config, &err) == -ENOTSUP ? err.text : NULL;
-}
-
-/* All that will be sent is in the file; it begins when the device is unmasked. */
-static int open_pcap(uint32_t frames)
-{
-    static const uint32_t head[6] = {0xa1b2c3d4, 0x00040002, 0, 0, 65535, 1};
-    const struct sirq_netdev_config config = {
-        .file = capture, .replay_pps = SIRQ_REPLAY_POLLED, .ring_size = RING};
-    int fd = mkstemp(capture), rc;
-    FILE *file = fdopen(fd, "w");
-
-    assert_non_null(file);
-    fwrite(head, sizeof(head), 1, file);
-    for (uint32_t seq = 1; seq <= frames; seq++) {
-        const uint32_t record[4] = {1000, seq, LEN, LEN};
-        uint8_t frame[LEN];
-
-        make_frame(frame, seq, LEN);
-        fwrite(record, sizeof(record), 1, file);
-        fwrite(frame, LEN, 1, file);
-    }
-    assert_int_equal(fclose(file), 0);
-    rc = dev_open("pcap", &config);
-    unlink(capture);
-    memcpy(capture + sizeof(capture) - 7, "XXXXXX", 6);
-    return rc;
-}
-
-static void send_pcap(uint32_t from, uint32_t n)
-{
-    (void)from, (void)n;
-}
-
-static void close_pcap(void)
-{
-}
-
-static const struct rig rigs[] = {
-    {"shm", NULL, open_shm, send_shm, sent_shm, close_shm},
-    {"pcap", prepare_pcap, open_pcap, send_pcap, NULL, close_pcap},
-    {"packet", prepare_veth, open_packet, send_out, come_in, close_ends},
-    {"tap", prepare_tap, open_tap, send_out, come_in, close_ends},
-    {"xdp", prepare_veth, open_xdp, send_out, come_in, close_ends},
-};
+#include "driver_rig.h"
 
 /* ---- as the host and NAPI do ------------------------------------------------------------------- */
 
@@ -389,13 +174,13 @@ static void clean(void)
         dev.driver->tx_clean(NULL, &dev);
 }
 
-/* Numbers go up; how many came. */
-static uint32_t take_sent(uint32_t *last)
+/* Until `most` have come, or none does any more: how many.  Numbers go up. */
+static uint32_t take_sent(uint32_t most, uint32_t *last)
 {
     uint8_t frame[FRAME_MAX], want[FRAME_MAX];
     uint32_t n = 0, len, seq;
 
-    for (; (len = rig->sent(frame)) != 0; n++) {
+    for (; n < most && (len = rig->sent(frame)) != 0; n++) {
         memcpy(&seq, frame + HEADER, sizeof(seq));
         assert_true(seq > *last);
         *last = seq;
@@ -427,7 +212,7 @@ static void sent_frames_of_all_sizes_leave_whole_and_in_order(void **state)
             assert_true(tx(seq, 60 + seq * 37 % (FRAME_MAX - 59)));
         }
         flush();
-        came += take_sent(&last);
+        came += take_sent(8, &last);
         clean();
     }
     assert_int_equal(came, seq);
@@ -451,11 +236,11 @@ static void full_ring_says_so_and_takes_frames_again(void **state)
     }
     flush();
     assert_int_equal(stats().tx_packets, taken);
-    came = take_sent(&last);
+    came = take_sent(taken, &last);
     clean();
     assert_true(tx(++seq, LEN));
     flush();
-    came += take_sent(&last);
+    came += take_sent(1, &last);
     assert_int_equal(last, seq);
     assert_int_equal(came + stats().tx_errors, taken + 1);
     close_rig();
