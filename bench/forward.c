@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * 64-byte datagrams from one veth pair to another: how many a router sends on for a second of
- * CPU.
+ * CPU, as they are, and behind one address: through our NAT44 and the kernel's masquerade.
  *
  * They come to WIRE_RX and go to a host of a network behind a neighbour on the second pair,
  * whose far end is in a namespace of its own: a neighbour that answers, and drops the rest.  They
@@ -11,6 +11,7 @@
 #include "wire.h"
 
 #include <sirq/inet.h>
+#include <sirq/nat.h>
 
 #include <errno.h>
 #include <signal.h>
@@ -91,12 +92,15 @@ static void idle(void)
 /* The namespace ends with its process, and with it all of this. */
 static const char *run_kernel(const struct wire_subject *self, const struct bench_options *options)
 {
-    (void)self, (void)options;
+    (void)options;
     if (system("ip address add " OUT_ADDR "/24 dev " OUT
                " && ip route add 10.79.0.0/16 via 10.78.0.2") != 0 ||
         !wire_net_write("/proc/sys/net/ipv4/ip_forward", "1") ||
         !wire_net_write("/proc/sys/net/ipv4/conf/all/rp_filter", "0"))
         return "the kernel's forwarding cannot be set up";
+    if (self->nat && system("nft 'table ip bench { chain out { type nat hook postrouting "
+                            "priority srcnat; oifname " OUT " masquerade; }; }'") != 0)
+        return "no masquerade: it needs nft (nftables) and the kernel's nft_masq";
     idle();
     return NULL;
 }
@@ -123,21 +127,24 @@ static int open_device(struct router *router, struct sirq_netdev *dev, const cha
     return ret != 0 ? ret : sirq_netdev_addr_add(dev, &ip, 24, err);
 }
 
-static int open_router(struct router *router, const char *driver,
+static int open_router(struct router *router, const struct wire_subject *self,
                        const struct bench_options *options, struct sirq_error *err)
 {
+    static const struct sirq_nat_config nat;
     const struct sirq_route far = {.dst = sirq_ip_v4(htobe32(FAR & ~0xffffu)),
                                    .prefix = 16,
                                    .gateway = sirq_ip_v4(htobe32(GATEWAY))};
     int ret = sirq_net_create(&router->net, sirq_live_core(router->live), NULL);
 
     if (ret == 0)
-        ret = open_device(router, &router->in, driver, WIRE_RX, htobe32(WIRE_DEST), err);
+        ret = open_device(router, &router->in, self->driver, WIRE_RX, htobe32(WIRE_DEST), err);
     if (ret == 0)
-        ret = open_device(router, &router->out, driver, OUT, htobe32(GATEWAY - 1), err);
+        ret = open_device(router, &router->out, self->driver, OUT, htobe32(GATEWAY - 1), err);
     if (ret == 0)
         ret = sirq_route_add(router->net, &far, err);
     sirq_net_set_forwarding(router->net, true);
+    if (ret == 0 && self->nat)
+        ret = sirq_nat_set(router->net, &router->out, &nat, err);
     if (ret == 0)
         ret = sirq_live_attach(router->live, options->cpu, &router->in, err);
     if (ret == 0)
@@ -155,7 +162,7 @@ static const char *run_router(const struct wire_subject *self, const struct benc
     CPU_ZERO(&set);
     CPU_SET(options->cpu, &set);
     router.live = bench_engine(options, &set);
-    ret = open_router(&router, self->driver, options, &err);
+    ret = open_router(&router, self, options, &err);
     if (ret != 0)
         bench_die(*err.text ? err.text : "forward", -ret);
     idle();
@@ -168,23 +175,32 @@ static const char *run_router(const struct wire_subject *self, const struct benc
     return NULL;
 }
 
-#define ROUTER(NAME, DRIVER)                                                                    \
-    {                                                                                           \
-        .name = NAME, .driver = DRIVER, .dest = FAR, .enter = forward_enter, .run = run_router, \
-        .count = forward_count                                                                  \
+#define ROUTER(NAME, NAT)                                                              \
+    {                                                                                  \
+        .name = NAME, .driver = NAME, .nat = NAT, .dest = FAR, .enter = forward_enter, \
+        .run = run_router, .count = forward_count                                      \
     }
+#define KERNEL(NAT)                                                                        \
+    {                                                                                      \
+        .name = "kernel", .kernel = true, .nat = NAT, .dest = FAR, .enter = forward_enter, \
+        .run = run_kernel, .count = forward_count                                          \
+    }
+
+static void compare(const struct bench_options *options, const char *part,
+                    const struct wire_subject of[3])
+{
+    const struct wire_subject *const routers[] = {&of[0], &of[1], &of[2]};
+
+    wire_compare(options, part, routers, 3, 2);
+}
 
 void bench_forward(const struct bench_options *options)
 {
-    static const struct wire_subject xdp = ROUTER("xdp", "xdp"),
-                                     packet = ROUTER("packet", "packet"),
-                                     kernel = {.name = "kernel",
-                                               .kernel = true,
-                                               .dest = FAR,
-                                               .enter = forward_enter,
-                                               .run = run_kernel,
-                                               .count = forward_count};
-    static const struct wire_subject *const routers[] = {&xdp, &packet, &kernel};
+    static const struct wire_subject plain[] = {ROUTER("xdp", false), ROUTER("packet", false),
+                                                KERNEL(false)};
+    static const struct wire_subject nat[] = {ROUTER("xdp", true), ROUTER("packet", true),
+                                              KERNEL(true)};
 
-    wire_compare(options, "forward", routers, 3, 2);
+    compare(options, "forward", plain);
+    compare(options, "forward, NAT", nat);
 }

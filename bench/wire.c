@@ -35,7 +35,7 @@ bool wire_ready, wire_stopping;
 static const struct wire_sender *const senders[] = {&wire_skbs, &wire_pages};
 #define NSENDERS (sizeof(senders) / sizeof(senders[0]))
 
-static const uint64_t rates[] = {200000, 400000, 800000, 0};
+static const uint64_t rates[] = {400000, 800000, 1200000, 1600000};
 #define NRATES (sizeof(rates) / sizeof(rates[0]))
 
 /* What a measuring process tells. */
@@ -220,7 +220,7 @@ void wire_compare(const struct bench_options *options, const char *part,
                 geteuid() != 0 ? "root (a network namespace, XDP)" : "two CPUs");
         return;
     }
-    for (unsigned run = 0; run < options->runs && !bench_late(options, start, 4); run++)
+    for (unsigned run = 0; run < options->runs && !bench_late(options, start, 8); run++)
         for (unsigned from = 0; from < NSENDERS; from++)
             for (unsigned i = 0; i < n && senders[from]->send != NULL; i++) {
                 struct job job = {subjects[i], senders[from], 0, options, NULL};

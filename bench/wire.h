@@ -20,6 +20,7 @@
 struct wire_subject {
     const char *name, *driver;
     bool kernel;   /* the kernel's stack has to take the frames */
+    bool nat;      /* a router: it is to translate */
     uint32_t dest; /* their destination, host order */
     /* Once, in a process of its own, before anything else: null, or why it cannot take part. */
     const char *(*enter)(void);
@@ -59,7 +60,7 @@ extern const uint8_t wire_mac[6];
 const char *wire_net_unshare(void);
 const char *wire_net_enter(void);
 bool wire_net_write(const char *path, const char *text);
-/* A thread polls what comes to `ifname`, if its peer has no TSO.  False: not to be had. */
+/* A thread polls what comes to `ifname`, moderated, if its peer has no TSO.  False: no such thing. */
 bool wire_net_no_tso(const char *ifname);
 bool wire_net_threaded(const char *ifname);
 /* The threads that poll WIRE_RX to options->cpu and priority, those of WIRE_SINK to the other
@@ -67,7 +68,7 @@ bool wire_net_threaded(const char *ifname);
 unsigned wire_net_pin(const struct bench_options *options);
 /* CPU time of those of WIRE_RX so far. */
 uint64_t wire_net_cpu_ns(void);
-/* Sends to WIRE_RX on options->other until killed, `pps` (0: as fast as it goes). */
+/* Sends to WIRE_RX on options->other until killed, `pps` or as many as it can. */
 struct wire_sender {
     const char *metric;
     /* Null: built without libbpf. */

@@ -11,7 +11,8 @@
  *
  * The second is what a receiver meets on a machine whose senders are elsewhere.  It is made by
  * the kernel's own generator (BPF_PROG_TEST_RUN with live frames, Linux 5.18), which redirects
- * one frame again and again to the veth.
+ * one frame again and again to the veth.  Both are paced: what is sent without a pause fills the
+ * veth's ring of 256 frames and is lost there in bursts.
  */
 #include "wire.h"
 
@@ -20,6 +21,7 @@
 #include <net/if.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #ifdef BENCH_BPF
 #include <bpf/bpf.h>
@@ -62,10 +64,10 @@ static void build_frame(uint8_t *at, const struct wire_subject *to, unsigned flo
     at[39] = 30; /* 8 + 22 bytes */
 }
 
-/* Until `sent` packets are due at `pps`; 0: at once. */
+/* Until `sent` packets are due at `pps`. */
 static void wait_for(uint64_t start_ns, uint64_t pps, uint64_t sent)
 {
-    while (pps != 0 && (bench_now_ns() - start_ns) / 1000 * pps < sent * 1000000)
+    while ((bench_now_ns() - start_ns) / 1000 * pps < sent * 1000000)
         ;
 }
 
@@ -99,17 +101,60 @@ const struct wire_sender wire_skbs = {.metric = "64-byte UDP, skbs", .send = sen
 
 #ifdef BENCH_BPF
 
-/* Each call sets up pages of its own, so one call makes many frames. */
-#define PAGE_BURST 256u
+/*
+ * A call sets up pages of its own, which takes milliseconds, so there is one for all frames; the
+ * program itself waits until a batch is due.  Frames leave with the last one of their batch.
+ */
+#define PAGE_BATCH 16
+#define PAGE_FRAMES (1 << 30) /* more than a sender has time for */
+#define PAGE_LOOKS 4000       /* at the clock, at most: the verifier follows each of them */
 
-/* return bpf_redirect(ifindex, 0); */
-static int redirect_load(unsigned ifindex)
+#define INSN(CODE, DST, SRC, OFF, IMM)                                                 \
+    {                                                                                  \
+        .code = (CODE), .dst_reg = (DST), .src_reg = (SRC), .off = (OFF), .imm = (IMM) \
+    }
+
+/*
+ * struct { uint64_t frames, due_ns; } *at = the one entry of `map`;
+ *
+ * if (at->frames++ % PAGE_BATCH == 0) {
+ *     for (i = PAGE_LOOKS; ktime_get_ns() < at->due_ns && --i != 0; )
+ *         ;
+ *     at->due_ns += interval_ns;
+ * }
+ * return bpf_redirect(ifindex, 0);
+ */
+static int redirect_load(int map, unsigned ifindex, unsigned interval_ns)
 {
     const struct bpf_insn code[] = {
-        {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_1, .imm = (int)ifindex},
-        {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_2, .imm = 0},
-        {.code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_redirect},
-        {.code = BPF_JMP | BPF_EXIT},
+        /* NOLINTBEGIN(misc-redundant-expression) */
+        INSN(BPF_ST | BPF_MEM | BPF_W, BPF_REG_10, 0, -4, 0),
+        INSN(BPF_LD | BPF_DW | BPF_IMM, BPF_REG_1, BPF_PSEUDO_MAP_FD, 0, map),
+        {0}, /* the upper half of the constant */
+        INSN(BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_2, BPF_REG_10, 0, 0),
+        INSN(BPF_ALU64 | BPF_ADD | BPF_K, BPF_REG_2, 0, 0, -4),
+        INSN(BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_map_lookup_elem),
+        INSN(BPF_JMP | BPF_JEQ | BPF_K, BPF_REG_0, 0, 15, 0),
+        INSN(BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_6, BPF_REG_0, 0, 0),
+        INSN(BPF_LDX | BPF_MEM | BPF_DW, BPF_REG_7, BPF_REG_6, 0, 0),
+        INSN(BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_1, BPF_REG_7, 0, 0),
+        INSN(BPF_ALU64 | BPF_ADD | BPF_K, BPF_REG_1, 0, 0, 1),
+        INSN(BPF_STX | BPF_MEM | BPF_DW, BPF_REG_6, BPF_REG_1, 0, 0),
+        INSN(BPF_JMP | BPF_JSET | BPF_K, BPF_REG_7, 0, 9, PAGE_BATCH - 1),
+        INSN(BPF_LDX | BPF_MEM | BPF_DW, BPF_REG_7, BPF_REG_6, 8, 0),
+        INSN(BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_8, 0, 0, PAGE_LOOKS),
+        INSN(BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_ktime_get_ns),
+        INSN(BPF_JMP | BPF_JGE | BPF_X, BPF_REG_0, BPF_REG_7, 2, 0),
+        INSN(BPF_ALU64 | BPF_SUB | BPF_K, BPF_REG_8, 0, 0, 1),
+        INSN(BPF_JMP | BPF_JNE | BPF_K, BPF_REG_8, 0, -4, 0),
+        INSN(BPF_ALU64 | BPF_ADD | BPF_K, BPF_REG_7, 0, 0, (int)interval_ns),
+        INSN(BPF_STX | BPF_MEM | BPF_DW, BPF_REG_6, BPF_REG_7, 8, 0),
+        INSN(BPF_JMP | BPF_JA, 0, 0, 0, 0),
+        INSN(BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_1, 0, 0, (int)ifindex),
+        INSN(BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_2, 0, 0, 0),
+        INSN(BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_redirect),
+        INSN(BPF_JMP | BPF_EXIT, 0, 0, 0, 0),
+        /* NOLINTEND(misc-redundant-expression) */
     };
 
     return bpf_prog_load(BPF_PROG_TYPE_XDP, "wire_send", "MIT", code,
@@ -119,22 +164,26 @@ static int redirect_load(unsigned ifindex)
 static void send_pages(const struct bench_options *options, uint64_t pps,
                        const struct wire_subject *to)
 {
+    const uint64_t begin[2] = {0, bench_now_ns()};
+    const uint32_t only = 0;
     static uint8_t frame[FRAME_LEN];
-    int fd = redirect_load(if_nametoindex(WIRE_TX));
-    uint64_t start = bench_now_ns();
-    unsigned burst = pps != 0 ? PAGE_BURST : 64 * PAGE_BURST;
+    int map =
+        bpf_map_create(BPF_MAP_TYPE_ARRAY, "wire_pace", sizeof(uint32_t), sizeof(begin), 1, NULL);
     LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = frame, .data_size_in = FRAME_LEN,
-                .repeat = (int)burst, .flags = BPF_F_TEST_XDP_LIVE_FRAMES);
+                .repeat = PAGE_FRAMES, .batch_size = PAGE_BATCH,
+                .flags = BPF_F_TEST_XDP_LIVE_FRAMES);
+    int fd;
 
+    if (map < 0 || bpf_map_update_elem(map, &only, begin, BPF_ANY) != 0)
+        bench_die("wire: sender: BPF map", errno);
+    fd = redirect_load(map, if_nametoindex(WIRE_TX), (unsigned)(PAGE_BATCH * 1000000000ull / pps));
     if (fd < 0)
         bench_die("wire: sender: XDP program", errno);
     bench_pin(options->other);
-    for (uint64_t sent = 0;; sent += burst) {
-        build_frame(frame, to, (unsigned)(sent / burst) % BURST);
-        wait_for(start, pps, sent);
-        if (bpf_prog_test_run_opts(fd, &opts) != 0)
-            bench_die("wire: sender: live frames (Linux 5.18)", errno);
-    }
+    build_frame(frame, to, 0);
+    if (bpf_prog_test_run_opts(fd, &opts) != 0)
+        bench_die("wire: sender: live frames (Linux 5.18)", errno);
+    pause(); /* all sent: to be killed */
 }
 
 const struct wire_sender wire_pages = {.metric = "64-byte UDP, pages", .send = send_pages};

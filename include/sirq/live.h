@@ -21,10 +21,9 @@
  *
  * What registered threads see of signal delivery: system calls are restarted (SA_RESTART),
  * but for those that never are (nanosleep, poll, epoll_wait, ...: signal(7)), which return
- * EINTR.  The signals used are config.signo and SIGIO (the kernel sends that one when the
- * queue of the first is full).  A thread that blocks them keeps interrupts off its CPU, for two
- * ticks; then ksoftirqd takes them.  Handlers of the program's own signals may run on top of a
- * softirq: they must return (no siglongjmp out of them).
+ * EINTR.  The signals used are config.signo and SIGIO.  A thread that blocks them keeps
+ * interrupts off its CPU, for two ticks; then ksoftirqd takes them.  Handlers of the program's
+ * own signals may run on top of a softirq: they must return (no siglongjmp out of them).
  *
  * After fork() the child has no engine: the threads are the parent's.  It may call nothing of
  * this library, but the wire side in sirq/shm.h, until it executes another program, which

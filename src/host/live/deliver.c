@@ -2,11 +2,15 @@
 /*
  * Hard interrupts on the live host: three ways to make a CPU pass hardirq enter/exit.
  *
- * signal  The kernel itself sends a real-time signal to the CPU's target thread when a
- *         line's descriptor becomes readable (F_SETSIG, F_SETOWN_EX; see fcntl(2)), so no
- *         thread of ours stands between a device and the interrupted thread.  A line
- *         without a mask of its own is masked by taking O_ASYNC off.  Kicks and ticks are
- *         tgkill(2) of the same signal.
+ * signal  The kernel itself sends a signal to the CPU's target thread when a line's
+ *         descriptor becomes readable (O_ASYNC, F_SETOWN_EX; see fcntl(2)), so no thread of
+ *         ours stands between a device and the interrupted thread.
+ *         A line with a mask of its own makes one event for each unmask: it gets the
+ *         engine's real-time signal (F_SETSIG), which says whose event it is.  Others are
+ *         masked by taking O_ASYNC off, and until then make an event for every frame:
+ *         real-time signals would queue, each to be taken.  They get SIGIO, of which one at
+ *         most is pending; whoever takes it asks each line.
+ *         Kicks and ticks are tgkill(2) of the engine's signal.
  * thread  irq/N waits in epoll on the CPU's lines and on a doorbell for kicks.
  * poll    as thread, but while a registered thread of the CPU is awake irq/N leaves the
  *         interrupts to that thread's next safe point.
@@ -112,20 +116,22 @@ static void on_signal(int signo, siginfo_t *info, void *ucontext)
         return; /* came late, after unregistering: the rescan there has seen to it */
     if (thread != NULL)
         __atomic_store_n(&thread->interrupts, thread->interrupts + 1, __ATOMIC_RELAXED);
-    if (signo == SIGIO || LIVE_TSAN) /* the kernel's queue of real-time signals was full */
+    /* SIGIO also stands for all lines when the kernel's queue of real-time signals was full. */
+    if (signo == SIGIO || LIVE_TSAN)
         sirq_host_take_interrupts(lc, LIVE_ALL_LINES);
     else
         sirq_host_take_interrupts(lc, info->si_code > 0 ? info->si_fd : LIVE_NO_LINE);
     errno = saved_errno;
 }
 
-/* Was the signal blocked before? */
+/* Were the signals blocked before? */
 static bool change_mask(const struct live_cpu *lc, int how)
 {
     sigset_t set, before;
 
     sigemptyset(&set);
     sigaddset(&set, lc->live->signo);
+    sigaddset(&set, SIGIO);
     pthread_sigmask(how, &set, &before);
     return sigismember(&before, lc->live->signo) == 1;
 }

@@ -23,9 +23,7 @@ void sirq_host_line_owner(const struct sirq_irq *irq, uint32_t tid)
 
 static void set_async(const struct sirq_irq *irq, bool on)
 {
-    int flags = fcntl(irq->fd, F_GETFL);
-
-    fcntl(irq->fd, F_SETFL, on ? flags | O_ASYNC : flags & ~O_ASYNC);
+    fcntl(irq->fd, F_SETFL, on ? irq->fd_flags | O_ASYNC : irq->fd_flags);
 }
 
 static int line_epoll(struct live_cpu *lc, struct sirq_irq *irq, int op, bool on)
@@ -72,8 +70,10 @@ static int line_open(struct live_cpu *lc, struct sirq_irq *irq)
 {
     if (lc->live->delivery != SIRQ_DELIVER_SIGNAL)
         return line_epoll(lc, irq, EPOLL_CTL_ADD, irq->self_masking) == 0 ? 0 : -errno;
-    if (fcntl(irq->fd, F_SETSIG, lc->live->signo) != 0)
+    irq->fd_flags = fcntl(irq->fd, F_GETFL);
+    if (irq->fd_flags < 0 || fcntl(irq->fd, F_SETSIG, irq->self_masking ? lc->live->signo : 0) != 0)
         return -errno;
+    irq->fd_flags &= ~O_ASYNC;
     sirq_host_line_owner(irq, __atomic_load_n(&lc->target, __ATOMIC_ACQUIRE));
     if (irq->self_masking)
         set_async(irq, true);
