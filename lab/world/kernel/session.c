@@ -48,6 +48,15 @@ void sirq_kernel_session_close(struct sirq_kernel_session *session)
     sirq_lab_cpus_restore(&session->cpus);
 }
 
+cpu_set_t sirq_kernel_other_cpu(const struct sirq_kernel_session *session)
+{
+    cpu_set_t set;
+
+    CPU_ZERO(&set);
+    CPU_SET(session->cpus.sender, &set);
+    return set;
+}
+
 int sirq_kernel_repeat(struct sirq_kernel_session *session, sirq_kernel_run run, void *experiment,
                        const struct sirq_kernel_policy *policy, double rate,
                        struct sirq_results *runs, struct sirq_error *err)

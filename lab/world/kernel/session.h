@@ -24,6 +24,9 @@ int sirq_kernel_session_open(struct sirq_kernel_session *session,
                              double seconds, struct sirq_error *err);
 void sirq_kernel_session_close(struct sirq_kernel_session *session);
 
+/* The CPU of whoever makes the load. */
+cpu_set_t sirq_kernel_other_cpu(const struct sirq_kernel_session *session);
+
 /* One run of a row.  0, -ENOTSUP (this kernel cannot, err says why), -EINTR or -errno. */
 typedef int (*sirq_kernel_run)(void *experiment, const struct sirq_kernel_policy *policy,
                                double rate, unsigned nth, struct sirq_row *row,
