@@ -14,7 +14,7 @@
 #include "world/sim/run.h"
 
 const struct sirq_experiment *const sirq_experiments[] = {&sirq_udp_flood, &sirq_tcp_rr,
-                                                          &sirq_udp_stream, NULL};
+                                                          &sirq_udp_stream, &sirq_cyclictest, NULL};
 
 /* Offered load of a sweep, in tenths of what one CPU can carry. */
 const unsigned sirq_lab_sweep[SIRQ_LAB_SWEEP] = {1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100};

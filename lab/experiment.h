@@ -117,7 +117,7 @@ struct sirq_experiment {
 };
 
 extern const struct sirq_experiment *const sirq_experiments[]; /* null-terminated */
-extern const struct sirq_experiment sirq_udp_flood, sirq_tcp_rr, sirq_udp_stream;
+extern const struct sirq_experiment sirq_udp_flood, sirq_tcp_rr, sirq_udp_stream, sirq_cyclictest;
 extern const struct sirq_world sirq_world_live, sirq_world_kernel;
 
 /* ---- options: each names the argument and the remedy; 0 or -EINVAL ------------------ */

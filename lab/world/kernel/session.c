@@ -124,6 +124,16 @@ int sirq_kernel_rows_run(struct sirq_kernel_session *session, const struct sirq_
     return rc;
 }
 
+void sirq_kernel_few_policies(struct sirq_lab_options *options)
+{
+    static const char *const few[] = {"kernel:default", "kernel:rps-other-cpu",
+                                      "kernel:threaded-napi"};
+
+    options->nkernel = sizeof(few) / sizeof(few[0]);
+    for (unsigned i = 0; i < options->nkernel; i++)
+        options->kernel[i] = sirq_kernel_policy_find(few[i]);
+}
+
 /* From 4.9 to 6.4 softirqs were left to ksoftirqd while that is runnable. */
 const char *sirq_kernel_published_as(const struct sirq_kernel_policy *policy)
 {

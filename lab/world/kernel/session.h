@@ -52,6 +52,9 @@ struct sirq_kernel_rows {
 int sirq_kernel_rows_run(struct sirq_kernel_session *session, const struct sirq_kernel_rows *rows,
                          struct sirq_error *err);
 
+/* Three policies that differ most, for an experiment of which all would take minutes. */
+void sirq_kernel_few_policies(struct sirq_lab_options *options);
+
 /* What the kernel does by itself, as a policy of the published tables; null: nobody knows. */
 const char *sirq_kernel_published_as(const struct sirq_kernel_policy *policy);
 

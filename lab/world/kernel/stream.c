@@ -201,19 +201,6 @@ static int report_all(const struct stream *stream, bool partial, struct sirq_err
 
 /* ---- the experiment ---------------------------------------------------------------------- */
 
-/* Six sizes of everything would take minutes. */
-static void choose_policies(struct sirq_lab_options *options)
-{
-    static const char *const few[] = {"kernel:default", "kernel:rps-other-cpu",
-                                      "kernel:threaded-napi"};
-
-    if (options->policies_given)
-        return;
-    options->nkernel = sizeof(few) / sizeof(few[0]);
-    for (unsigned i = 0; i < options->nkernel; i++)
-        options->kernel[i] = sirq_kernel_policy_find(few[i]);
-}
-
 static int udp_stream(const struct sirq_lab_options *options, struct sirq_results *results,
                       struct sirq_error *err)
 {
@@ -221,7 +208,8 @@ static int udp_stream(const struct sirq_lab_options *options, struct sirq_result
     struct sirq_error ignored;
     int rc;
 
-    choose_policies(&stream.options);
+    if (!options->policies_given) /* six sizes of everything would take minutes */
+        sirq_kernel_few_policies(&stream.options);
     rc = sirq_kernel_session_open(&stream.flood.session, &stream.options, results, DEFAULT_SECONDS,
                                   err);
     if (rc)

@@ -306,6 +306,44 @@ static void stream_of_every_size_is_accounted_for(void **state)
     assert_true(received > 0.1 * sent && received < 1.1 * sent);
 }
 
+static void real_time_threads_are_measured_beside_iperf_and_dd(void **state)
+{
+    static struct cli_run run;
+
+    (void)state;
+    need_root_and_two_cpus();
+    cli_start(&run, "lab cyclictest --world kernel --policy kernel:default --seconds 0.3 --runs 1");
+    cli_finish(&run);
+    skip_where_refused(&run);
+    if (strstr(run.text[1], "is not installed")) {
+        print_message("%s", run.text[1]);
+        skip();
+    }
+    cli_expect_exit(&run, 0);
+    assert_non_null(strstr(run.text[0], "threads pinned"));
+    assert_non_null(strstr(run.text[0], "threads unpinned"));
+    assert_int_equal(find("softirq-load"), 0);
+}
+
+static void no_tools(void)
+{
+    setenv("PATH", "/nonexistent", 1);
+}
+
+static void missing_tool_is_one_line_and_exit_1(void **state)
+{
+    static struct cli_run run;
+
+    (void)state;
+    cli_prepare = no_tools;
+    cli_start(&run, "lab cyclictest --world kernel");
+    cli_finish(&run);
+    cli_prepare = NULL;
+    cli_expect_exit(&run, 1);
+    assert_non_null(strstr(run.text[1], "`cyclictest` is not installed"));
+    assert_non_null(strstr(run.text[1], "rt-tests"));
+}
+
 static void missing_setting_costs_its_row_alone_and_exit_1(void **state)
 {
     static struct cli_run run;
@@ -386,6 +424,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(light_load_is_received_without_loss),
         cmocka_unit_test(requests_are_answered_with_and_without_threads),
         cmocka_unit_test(stream_of_every_size_is_accounted_for),
+        cmocka_unit_test(real_time_threads_are_measured_beside_iperf_and_dd),
+        cmocka_unit_test(missing_tool_is_one_line_and_exit_1),
         cmocka_unit_test(missing_setting_costs_its_row_alone_and_exit_1),
         cmocka_unit_test(killed_run_leaves_the_machine_as_it_was),
         cmocka_unit_test(interrupted_run_restores_and_prints_what_it_has),
