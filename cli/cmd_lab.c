@@ -152,12 +152,17 @@ static int list(void)
         if (list_experiment(*name, &err))
             return complain(&err);
     }
+    for (unsigned i = 0; sirq_experiments[i]; i++) {
+        if (sirq_experiments[i]->summary)
+            printf("  %-18s%s; worlds: kernel\n", sirq_experiments[i]->name,
+                   sirq_experiments[i]->summary);
+    }
     puts("policies:");
     for (unsigned i = 0; sirq_policies[i]; i++)
         printf("  %-18s%s\n", sirq_policies[i]->name, sirq_policies[i]->origin);
     puts("policies of --world kernel:");
     for (const struct sirq_kernel_policy *p = sirq_kernel_policies; p->name; p++)
-        printf("  %-24s%s\n", p->name, p->summary);
+        printf("  %-26s%s\n", p->name, p->summary);
     return SIRQ_EXIT_OK;
 }
 

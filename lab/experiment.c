@@ -3,6 +3,8 @@
 #include "experiment.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "all.h"
@@ -11,7 +13,8 @@
 #include "outfile.h"
 #include "world/sim/run.h"
 
-const struct sirq_experiment *const sirq_experiments[] = {&sirq_udp_flood, &sirq_tcp_rr, NULL};
+const struct sirq_experiment *const sirq_experiments[] = {&sirq_udp_flood, &sirq_tcp_rr,
+                                                          &sirq_udp_stream, &sirq_cyclictest, NULL};
 
 /* Offered load of a sweep, in tenths of what one CPU can carry. */
 const unsigned sirq_lab_sweep[SIRQ_LAB_SWEEP] = {1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100};
@@ -24,7 +27,42 @@ int sirq_lab_write(const struct sirq_lab_options *options, const struct sirq_lin
     return !rc && options->json ? sirq_json_write(options->json, runs, n, matrix, err) : rc;
 }
 
-static int run_live(const struct sirq_lab_options *options, struct sirq_error *err)
+/* Run it, with what results have already, and write the files. */
+static int run_into(const struct sirq_lab_options *options, struct sirq_results *results,
+                    struct sirq_error *err)
+{
+    const struct sirq_lines lines = sirq_results_lines(results);
+    int rc = options->world == &sirq_world_kernel
+                 ? options->experiment->kernel(options, results, err)
+                 : options->experiment->run(options, results, err);
+
+    if (!rc)
+        rc = sirq_lab_write(options, &lines, 1, NULL, err);
+    if (!rc && results->missing)
+        rc = sirq_fail(err, ENOTSUP,
+                       "%u of %u rows could not be measured; their reasons stand below the table",
+                       results->missing, results->nrows);
+    sirq_results_free(results);
+    return rc;
+}
+
+/* It has no file, and no figures that a run could be scored by. */
+static int run_without_file(const struct sirq_lab_options *options, struct sirq_error *err)
+{
+    const struct sirq_spec_figures none = {0};
+    char name[64];
+    struct sirq_results results = {.experiment = name,
+                                   .world = options->world->name,
+                                   .published = &none,
+                                   .seed = options->seed};
+
+    snprintf(name, sizeof(name), "%s", options->experiment->name);
+    for (char *dash = name; (dash = strchr(dash, '-')) != NULL;)
+        *dash = '_'; /* as experiments are called in files */
+    return run_into(options, &results, err);
+}
+
+static int run_with_file(const struct sirq_lab_options *options, struct sirq_error *err)
 {
     struct sirq_spec_text text;
     struct sirq_spec_figures published;
@@ -43,25 +81,19 @@ static int run_live(const struct sirq_lab_options *options, struct sirq_error *e
                                            .published = &published,
                                            .seed = options->seed};
 
-            const struct sirq_lines lines = sirq_results_lines(&results);
-
-            rc = options->world == &sirq_world_kernel
-                     ? options->experiment->kernel(options, &results, err)
-                     : options->experiment->run(options, &results, err);
-            if (!rc)
-                rc = sirq_lab_write(options, &lines, 1, NULL, err);
-            if (!rc && results.missing)
-                rc = sirq_fail(err, ENOTSUP,
-                               "%u of %u rows could not be measured; their reasons stand below "
-                               "the table",
-                               results.missing, results.nrows);
-            sirq_results_free(&results);
+            rc = run_into(options, &results, err);
             sirq_spec_figures_free(&published);
         }
         sirq_spec_free(spec);
     }
     sirq_spec_text_free(&text);
     return rc;
+}
+
+static int run_here(const struct sirq_lab_options *options, struct sirq_error *err)
+{
+    return options->experiment->summary ? run_without_file(options, err)
+                                        : run_with_file(options, err);
 }
 
 /* May results be written there?  Not over the experiment itself. */
@@ -89,7 +121,7 @@ int sirq_lab_run(const struct sirq_lab_options *options, struct sirq_error *err)
         return rc;
     sirq_lab_signals_take();
     rc = options->all     ? sirq_lab_all(options, err)
-         : options->world ? run_live(options, err)
+         : options->world ? run_here(options, err)
                           : sirq_sim_lab_run(options, err);
     sirq_lab_signals_restore();
     return rc;

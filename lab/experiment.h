@@ -105,6 +105,8 @@ struct sirq_world {
 
 struct sirq_experiment {
     const char *name; /* of the shipped file: udp-flood */
+    const char
+        *summary; /* of one without a file, which runs on the kernel alone; null: it has one */
 
     /* Live; null: there is none.  Fill results and print them.  0, -EINTR (partial) or -errno with err filled. */
     int (*run)(const struct sirq_lab_options *options, struct sirq_results *results,
@@ -115,7 +117,7 @@ struct sirq_experiment {
 };
 
 extern const struct sirq_experiment *const sirq_experiments[]; /* null-terminated */
-extern const struct sirq_experiment sirq_udp_flood, sirq_tcp_rr;
+extern const struct sirq_experiment sirq_udp_flood, sirq_tcp_rr, sirq_udp_stream, sirq_cyclictest;
 extern const struct sirq_world sirq_world_live, sirq_world_kernel;
 
 /* ---- options: each names the argument and the remedy; 0 or -EINVAL ------------------ */

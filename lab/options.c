@@ -86,6 +86,10 @@ int sirq_lab_set_target(struct sirq_lab_options *options, const char *text, cons
         if (strcmp(sirq_experiments[i]->name, text) == 0)
             options->experiment = sirq_experiments[i];
     }
+    if (options->experiment != NULL && options->experiment->summary != NULL && wanted != KERNEL)
+        return sirq_fail(err, EINVAL,
+                         "%.60s: runs on the kernel's own softirqs alone; add --world kernel",
+                         text);
     live = options->experiment != NULL && options->experiment->run != NULL;
     if (!live && world != NULL && wanted == LIVE)
         return sirq_fail(err, EINVAL,

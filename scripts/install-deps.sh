@@ -16,7 +16,7 @@ build="gcc libc6-dev libboost-context-dev libcyaml-dev libldns-dev libyaml-dev m
 lint="clang clang-format clang-tidy binutils"
 bench="libuv1-dev liburcu-dev liburing-dev libns3-dev g++ nftables"
 fuzz="clang libclang-rt-14-dev llvm"
-system="curl dnsperf ethtool iperf3 iputils-ping irtt nsd procps"
+system="curl dnsperf ethtool iperf3 iputils-ping irtt nsd procps rt-tests"
 
 check_only=no
 [ "${1:-}" = --check ] && { check_only=yes; shift; }

@@ -83,7 +83,7 @@ static int send_and_measure(struct sirq_kernel_flood *flood, struct sirq_kernel_
     const struct sirq_wire_config wire = {.ops = cell->datagrams > 1 ? &sirq_wire_gso
                                                                      : &sirq_wire_packet,
                                           .flows = options->receivers,
-                                          .size = options->size,
+                                          .size = flood->size,
                                           .seed = options->seed + nth,
                                           .use = &sirq_kernel_use};
     int rc = sirq_sender_start(&cell->sender, &wire, flood->session.cpus.sender, err);

@@ -131,7 +131,7 @@ static int run_all(struct sirq_kernel_flood *flood, struct sirq_error *err)
 int sirq_kernel_udp_flood(const struct sirq_lab_options *options, struct sirq_results *results,
                           struct sirq_error *err)
 {
-    struct sirq_kernel_flood flood = {0};
+    struct sirq_kernel_flood flood = {.size = options->size};
     int rc = sirq_kernel_session_open(&flood.session, options, results, DEFAULT_SECONDS, err);
 
     if (rc)

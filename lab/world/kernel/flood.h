@@ -13,6 +13,7 @@
 
 struct sirq_kernel_flood {
     struct sirq_kernel_session session;
+    unsigned size;                 /* of a frame */
     struct sirq_flood_limit limit; /* rate 0: it could not be measured, why says it */
     struct sirq_error no_limit;
 };

@@ -104,9 +104,9 @@ static int pass(struct sirq_kernel_rr *rr, uint64_t ns, struct sirq_error *err)
 
         if (rc)
             return rc;
-        rc = sirq_rr_check(&rr->server, err);
+        rc = sirq_peer_check(&rr->server, err);
         if (!rc)
-            rc = sirq_rr_check(&rr->others, err);
+            rc = sirq_peer_check(&rr->others, err);
         if (rc)
             return rc;
         if (__atomic_load_n(&rr->client.ended, __ATOMIC_ACQUIRE))
@@ -159,13 +159,14 @@ static int with_client(struct sirq_kernel_rr *rr, bool real_time, struct sirq_ro
 static int with_others(struct sirq_kernel_rr *rr, const struct sirq_kernel_policy *policy,
                        struct sirq_row *row, struct sirq_error *err)
 {
-    int rc =
-        sirq_rr_clients_start(&rr->others, rr->session.cpus.sender, SIRQ_KERNEL_RR_OTHERS, err);
+    static const unsigned others = SIRQ_KERNEL_RR_OTHERS;
+    const cpu_set_t cpus = sirq_kernel_other_cpu(&rr->session);
+    int rc = sirq_peer_start(&rr->others, sirq_rr_clients, &others, &cpus, SIRQ_PEER_READY, err);
 
     if (rc)
         return rc;
     rc = with_client(rr, policy->rr, row, err);
-    sirq_rr_end(&rr->others);
+    sirq_peer_end(&rr->others);
     return rc;
 }
 
@@ -176,7 +177,7 @@ static int with_server(struct sirq_kernel_rr *rr, const struct sirq_kernel_polic
     int rc = sirq_kernel_net_make(policy->threaded, err), restored;
 
     if (!rc)
-        rc = sirq_rr_server_listen(&rr->server, err);
+        rc = sirq_peer_connect(&rr->server, err);
     if (!rc)
         rc = sirq_kernel_knobs_set(&rr->knobs, policy, &rr->session.cpus, &rr->session.guardian,
                                    err);
@@ -195,13 +196,14 @@ static int run_once(void *experiment, const struct sirq_kernel_policy *policy, d
                     unsigned nth, struct sirq_row *row, struct sirq_error *err)
 {
     struct sirq_kernel_rr *rr = experiment;
-    int rc = sirq_rr_server_start(&rr->server, rr->session.cpus.sender, err);
+    const cpu_set_t cpus = sirq_kernel_other_cpu(&rr->session);
+    int rc = sirq_peer_start(&rr->server, sirq_rr_server, NULL, &cpus, SIRQ_PEER_IN_NAMESPACE, err);
 
     (void)rate, (void)nth;
     if (rc)
         return rc;
     rc = with_server(rr, policy, row, err);
-    sirq_rr_end(&rr->server);
+    sirq_peer_end(&rr->server);
     return rc;
 }
 

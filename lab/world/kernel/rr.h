@@ -25,7 +25,7 @@ struct sirq_kernel_rr_client {
 
 struct sirq_kernel_rr {
     struct sirq_kernel_session session;
-    struct sirq_rr_peer server, others;
+    struct sirq_peer server, others;
     struct sirq_kernel_rr_client client;
     struct sirq_kernel_knobs knobs;
 };

@@ -13,7 +13,7 @@ int sirq_kernel_rr_sample(const struct sirq_kernel_rr *rr, struct sirq_kernel_rr
     if (rc)
         return sirq_fail(err, -rc, "--world kernel: counters in /proc: %s", strerror(-rc));
     sample->wall_ns = sirq_lab_now_ns();
-    sample->transactions = sirq_rr_transactions(&rr->others);
+    sample->transactions = __atomic_load_n(&rr->others.page->count, __ATOMIC_RELAXED);
     sample->ksoftirqd_ns = sirq_kernel_thread_ns(rr->knobs.ksoftirqd);
     sample->client_ns = sirq_lab_thread_cpu_ns(rr->client.thread);
     sample->napi_ns = 0;

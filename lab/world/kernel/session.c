@@ -48,6 +48,15 @@ void sirq_kernel_session_close(struct sirq_kernel_session *session)
     sirq_lab_cpus_restore(&session->cpus);
 }
 
+cpu_set_t sirq_kernel_other_cpu(const struct sirq_kernel_session *session)
+{
+    cpu_set_t set;
+
+    CPU_ZERO(&set);
+    CPU_SET(session->cpus.sender, &set);
+    return set;
+}
+
 int sirq_kernel_repeat(struct sirq_kernel_session *session, sirq_kernel_run run, void *experiment,
                        const struct sirq_kernel_policy *policy, double rate,
                        struct sirq_results *runs, struct sirq_error *err)
@@ -113,6 +122,16 @@ int sirq_kernel_rows_run(struct sirq_kernel_session *session, const struct sirq_
         sirq_results_free(&runs[i]);
     }
     return rc;
+}
+
+void sirq_kernel_few_policies(struct sirq_lab_options *options)
+{
+    static const char *const few[] = {"kernel:default", "kernel:rps-other-cpu",
+                                      "kernel:threaded-napi"};
+
+    options->nkernel = sizeof(few) / sizeof(few[0]);
+    for (unsigned i = 0; i < options->nkernel; i++)
+        options->kernel[i] = sirq_kernel_policy_find(few[i]);
 }
 
 /* From 4.9 to 6.4 softirqs were left to ksoftirqd while that is runnable. */

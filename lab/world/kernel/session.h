@@ -24,6 +24,9 @@ int sirq_kernel_session_open(struct sirq_kernel_session *session,
                              double seconds, struct sirq_error *err);
 void sirq_kernel_session_close(struct sirq_kernel_session *session);
 
+/* The CPU of whoever makes the load. */
+cpu_set_t sirq_kernel_other_cpu(const struct sirq_kernel_session *session);
+
 /* One run of a row.  0, -ENOTSUP (this kernel cannot, err says why), -EINTR or -errno. */
 typedef int (*sirq_kernel_run)(void *experiment, const struct sirq_kernel_policy *policy,
                                double rate, unsigned nth, struct sirq_row *row,
@@ -48,6 +51,9 @@ struct sirq_kernel_rows {
  */
 int sirq_kernel_rows_run(struct sirq_kernel_session *session, const struct sirq_kernel_rows *rows,
                          struct sirq_error *err);
+
+/* Three policies that differ most, for an experiment of which all would take minutes. */
+void sirq_kernel_few_policies(struct sirq_lab_options *options);
 
 /* What the kernel does by itself, as a policy of the published tables; null: nobody knows. */
 const char *sirq_kernel_published_as(const struct sirq_kernel_policy *policy);

@@ -117,6 +117,9 @@ static void bad_input_gives_exit_2_and_names_the_argument(void **state)
         {"lab udp-flood --runs 3", {"--runs", "--world kernel"}},
         {"lab udp-flood --policy kernel:default", {"kernel:default", "inline"}},
         {"lab tcp-rr --world kernel --size 100", {"--size", "udp-flood"}},
+        {"lab udp-stream", {"udp-stream", "--world kernel"}},
+        {"lab udp-stream --world sim", {"udp-stream", "--world kernel"}},
+        {"lab udp-stream --world kernel --rate 1k", {"--rate", "udp-flood"}},
         {"lab rrul-router --world kernel", {"rrul-router", "--world sim"}},
     };
     static struct cli_run run;
@@ -144,6 +147,7 @@ static void list_names_the_policies_and_the_world(void **state)
     cli_expect_exit(&run, 0);
     assert_non_null(strstr(run.text[0], "worlds: live sim kernel"));
     assert_non_null(strstr(run.text[0], "worlds: sim kernel")); /* tcp-rr */
+    assert_non_null(strstr(run.text[0], "worlds: kernel\n"));   /* udp-stream */
     assert_non_null(strstr(run.text[0], "kernel:threaded-napi"));
 }
 
@@ -262,8 +266,82 @@ static void requests_are_answered_with_and_without_threads(void **state)
     fclose(file);
     unlink(path);
     assert_int_equal(rows, 2);
-    assert_int_equal(find("rr-server"), 0);
-    assert_int_equal(find("rr-clients"), 0);
+    assert_int_equal(find("softirq-load"), 0);
+}
+
+static void stream_of_every_size_is_accounted_for(void **state)
+{
+    static struct cli_run run;
+    char path[] = "/tmp/sirq-kernel-csv-XXXXXX", args[256], line[256];
+    double sent = 0, received = 0;
+    FILE *file;
+    int fd;
+
+    (void)state;
+    need_root_and_two_cpus();
+    fd = mkstemp(path);
+    assert_true(fd >= 0);
+    close(fd);
+    snprintf(args, sizeof(args),
+             "lab udp-stream --world kernel --policy kernel:default,kernel:rps-other-cpu "
+             "--seconds 0.2 --runs 1 "
+             "--csv %s",
+             path);
+    cli_start(&run, args);
+    cli_finish(&run);
+    skip_where_refused(&run);
+    cli_expect_exit(&run, 0);
+    assert_null(strstr(run.text[0], "not accounted for"));
+    assert_non_null(strstr(run.text[0], "954")); /* published of 1472 B */
+    file = fopen(path, "r");
+    assert_non_null(file);
+    while (fgets(line, sizeof(line), file)) {
+        sscanf(line, "udp_stream,1472 B,kernel,kernel:rps-other-cpu,sent,Mbit/s,%lf", &sent);
+        sscanf(line, "udp_stream,1472 B,kernel,kernel:rps-other-cpu,received,Mbit/s,%lf",
+               &received);
+    }
+    fclose(file);
+    unlink(path);
+    assert_true(sent > 0); /* on a busy machine less than the wire's 957 */
+    assert_true(received > 0.1 * sent && received < 1.1 * sent);
+}
+
+static void real_time_threads_are_measured_beside_iperf_and_dd(void **state)
+{
+    static struct cli_run run;
+
+    (void)state;
+    need_root_and_two_cpus();
+    cli_start(&run, "lab cyclictest --world kernel --policy kernel:default --seconds 0.3 --runs 1");
+    cli_finish(&run);
+    skip_where_refused(&run);
+    if (strstr(run.text[1], "is not installed")) {
+        print_message("%s", run.text[1]);
+        skip();
+    }
+    cli_expect_exit(&run, 0);
+    assert_non_null(strstr(run.text[0], "threads pinned"));
+    assert_non_null(strstr(run.text[0], "threads unpinned"));
+    assert_int_equal(find("softirq-load"), 0);
+}
+
+static void no_tools(void)
+{
+    setenv("PATH", "/nonexistent", 1);
+}
+
+static void missing_tool_is_one_line_and_exit_1(void **state)
+{
+    static struct cli_run run;
+
+    (void)state;
+    cli_prepare = no_tools;
+    cli_start(&run, "lab cyclictest --world kernel");
+    cli_finish(&run);
+    cli_prepare = NULL;
+    cli_expect_exit(&run, 1);
+    assert_non_null(strstr(run.text[1], "`cyclictest` is not installed"));
+    assert_non_null(strstr(run.text[1], "rt-tests"));
 }
 
 static void missing_setting_costs_its_row_alone_and_exit_1(void **state)
@@ -345,6 +423,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(short_run_has_exact_sums_and_leaves_the_machine_as_it_was),
         cmocka_unit_test(light_load_is_received_without_loss),
         cmocka_unit_test(requests_are_answered_with_and_without_threads),
+        cmocka_unit_test(stream_of_every_size_is_accounted_for),
+        cmocka_unit_test(real_time_threads_are_measured_beside_iperf_and_dd),
+        cmocka_unit_test(missing_tool_is_one_line_and_exit_1),
         cmocka_unit_test(missing_setting_costs_its_row_alone_and_exit_1),
         cmocka_unit_test(killed_run_leaves_the_machine_as_it_was),
         cmocka_unit_test(interrupted_run_restores_and_prints_what_it_has),

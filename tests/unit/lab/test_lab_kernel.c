@@ -25,6 +25,7 @@
 
 #include "result.h"
 #include "world/kernel/counters.h"
+#include "world/kernel/cyclic.h"
 #include "world/kernel/guardian.h"
 #include "world/kernel/knobs.h"
 #include "world/kernel/ordering.h"
@@ -381,6 +382,37 @@ static void ordering_holds_only_where_no_run_says_otherwise(void **state)
     assert_int_equal(sirq_kernel_ordering_judge(&ab, &results, 0), SIRQ_KERNEL_UNSURE);
 }
 
+static void cyclictest_output_becomes_figures(void **state)
+{
+    char text[] =
+        "# /dev/cpu_dma_latency set to 0us\n"
+        "T: 0 (  561) P:80 I:1000 C:    300 Min:     22 Act:   54 Avg:   46 Max:     298\n"
+        "T: 1 (  562) P:80 I:1000 C:    300 Min:     20 Act:   20 Avg:   36 Max:    4251\n";
+    char none[] = "Unable to change scheduling policy!\n";
+    static struct sirq_row row, empty;
+    double value = 0;
+
+    (void)state;
+    assert_int_equal(sirq_cyclic_parse(text, &row), 2);
+    assert_true(sirq_row_get(&row, "t0_max", &value) && value == 298);
+    assert_true(sirq_row_get(&row, "t1_mean", &value) && value == 36);
+    assert_true(sirq_row_get(&row, "worst_max", &value) && value == 4251);
+    assert_int_equal(sirq_cyclic_parse(none, &empty), 0);
+    assert_int_equal(empty.nmetrics, 0);
+}
+
+static void missing_tool_is_named_with_its_package(void **state)
+{
+    struct sirq_error err = {""};
+
+    (void)state;
+    assert_int_equal(sirq_cyclic_need("sh", "dash", "/nonexistent:/bin", &err), 0);
+    assert_int_equal(sirq_cyclic_need("cyclictest", "rt-tests", "/nonexistent:", &err), -ENOENT);
+    assert_non_null(strstr(err.text, "`cyclictest`"));
+    assert_non_null(strstr(err.text, "rt-tests"));
+    assert_int_equal(sirq_cyclic_need("dd", "coreutils", NULL, &err), -ENOENT);
+}
+
 int main(void)
 {
 #define IN_ROOT(test) cmocka_unit_test_setup_teardown(test, make_root, remove_root)
@@ -397,6 +429,8 @@ int main(void)
         cmocka_unit_test(reason_of_a_missing_setting_is_one_clear_line),
         IN_ROOT(counters_are_read_by_name_and_cpu),
         cmocka_unit_test(runs_of_a_row_become_their_median_and_spread),
+        cmocka_unit_test(cyclictest_output_becomes_figures),
+        cmocka_unit_test(missing_tool_is_named_with_its_package),
         cmocka_unit_test(ordering_holds_only_where_no_run_says_otherwise),
     };
 
