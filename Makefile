@@ -23,7 +23,7 @@ comma := ,
 # Each word of a list as one argument, whatever the shell would see in it.
 quoted = $(foreach word,$(1),'$(subst ','\'',$(word))')
 
-.PHONY: all run check system sim lint format asan tsan bench install fuzz clean help deps
+.PHONY: all run check system sim lint format asan tsan bench bench-dns install fuzz clean help deps
 
 all: deps ## build the library and build/softirq (the default)
 	@$(call configure,$(BUILD))
@@ -75,6 +75,12 @@ bench: ## compare with libuv, eventfd+epoll, liburcu and ns-3; writes build/benc
 	@meson configure $(BUILD) -Dbench=enabled
 	@ninja -C $(BUILD)
 	@$(BUILD)/bench/softirq-bench --csv $(BENCH_CSV)
+
+bench-dns: all ## DNS under a flood of junk, beside NSD (root); BENCH_DNS_ARGS="--seconds 30"
+	@$(DEPS) build bench system
+	@meson configure $(BUILD) -Dbench=enabled
+	@ninja -C $(BUILD)
+	@bench/dns.py $(BUILD) $(BENCH_DNS_ARGS)
 
 fuzz: ## run each fuzz target for FUZZ_SECONDS (20)
 	@$(DEPS) build fuzz

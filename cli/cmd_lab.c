@@ -27,6 +27,8 @@ enum {
     OPT_BATCH,
     OPT_SIZE,
     OPT_CPU,
+    OPT_KERNEL, /* from here on: of the kernel's */
+    OPT_RUNS = OPT_KERNEL,
     OPT_SIM, /* from here on: of the simulated one */
     OPT_SET = OPT_SIM,
     OPT_SETUP,
@@ -48,6 +50,7 @@ static const struct option longs[] = {
     {"delivery", required_argument, NULL, OPT_DELIVERY},
     {"cpu", required_argument, NULL, OPT_CPU},
     {"batch", required_argument, NULL, OPT_BATCH},
+    {"runs", required_argument, NULL, OPT_RUNS},
     {"seed", required_argument, NULL, OPT_SEED},
     {"set", required_argument, NULL, OPT_SET},
     {"setup", required_argument, NULL, OPT_SETUP},
@@ -68,8 +71,9 @@ static const char usage[] =
     "explained\n\n"
     "A FILE, with a / or . in its name, describes an experiment of your own.\n\n"
     "options (default):\n"
-    "  --world live|sim     real threads and packets, or a simulated machine (live where the\n"
-    "                       experiment has that, else sim)\n"
+    "  --world WORLD        live: real threads and packets; sim: a simulated machine; kernel:\n"
+    "                       this kernel's own softirqs, as root (live where the experiment has\n"
+    "                       that, else sim)\n"
     "  --policy A,B|all     policies to compare; --list explains them (the file's, else all)\n"
     "  --rate PPS[,PPS...]  offered load, packets/s: 1k, 2.5M; or max, or sweep: a tenth of to\n"
     "                       ten times what one CPU can carry (live: max; sim: the file's)\n"
@@ -85,7 +89,7 @@ static const char usage[] =
     "  --jobs N             worlds side by side, 1 to 256 (one for each CPU)\n"
     "  --resume FILE        of all: keeps what is finished until all is, so that the same command\n"
     "                       goes on after an interruption (softirq-lab.cells in ~/.cache)\n\n"
-    "live:\n"
+    "live and kernel (of --nic and --delivery: live):\n"
     "  --nic shm|packet     shared-memory NIC, or AF_PACKET on a veth pair in a network\n"
     "                       namespace of its own (shm)\n"
     "  --delivery MODE      of interrupts: signal, thread or poll (signal)\n"
@@ -93,24 +97,27 @@ static const char usage[] =
     "  --batch N            datagrams per receive call, 1 to 64 (1)\n"
     "  --size BYTES         of a frame, 64 to 1514 (64)\n"
     "  --cpu N              the CPU to flood (the last allowed one)\n\n"
+    "kernel:\n"
+    "  --runs N             of each row, 1 to 100; its figures are their medians (3)\n\n"
     "examples:\n"
     "  softirq lab udp-flood\n"
     "  softirq lab udp-flood --policy inline,ksoftirqd --receivers 4 --csv flood.csv\n"
     "  softirq lab udp-flood --rate sweep\n"
     "  softirq lab udp-flood --world sim --setup '1 receiver SCHED_OTHER' --set machine.hz=250\n"
+    "  softirq lab udp-flood --world kernel --policy kernel:default,kernel:threaded-napi\n"
     "  softirq lab tcp-rr --policy restart10,time2ms\n"
     "  softirq lab ./mine.yaml --seeds 3\n"
     "  softirq lab all --seeds 3 --csv all.csv\n"
     "  softirq lab compare before.csv after.csv\n"
     "  softirq lab udp-flood --nic packet --rate 1k,100k,1M\n";
 
-static bool runs_live(const char *name)
+static const char *worlds_of(const char *name)
 {
     for (unsigned i = 0; sirq_experiments[i]; i++) {
         if (strcmp(sirq_experiments[i]->name, name) == 0)
-            return true;
+            return sirq_experiments[i]->run ? "live sim kernel" : "sim kernel";
     }
-    return false;
+    return "sim";
 }
 
 static int list_experiment(const char *name, struct sirq_error *err)
@@ -125,8 +132,7 @@ static int list_experiment(const char *name, struct sirq_error *err)
     sirq_spec_text_free(&text);
     if (rc)
         return rc;
-    printf("  %-18s%s; worlds:%s sim\n", name, spec->summary ? spec->summary : "",
-           runs_live(name) ? " live" : "");
+    printf("  %-18s%s; worlds: %s\n", name, spec->summary ? spec->summary : "", worlds_of(name));
     sirq_spec_free(spec);
     return 0;
 }
@@ -149,6 +155,9 @@ static int list(void)
     puts("policies:");
     for (unsigned i = 0; sirq_policies[i]; i++)
         printf("  %-18s%s\n", sirq_policies[i]->name, sirq_policies[i]->origin);
+    puts("policies of --world kernel:");
+    for (const struct sirq_kernel_policy *p = sirq_kernel_policies; p->name; p++)
+        printf("  %-24s%s\n", p->name, p->summary);
     return SIRQ_EXIT_OK;
 }
 
@@ -176,8 +185,6 @@ static int set_option(struct sirq_lab_options *options, int option, const char *
         return sirq_fail(err, EINVAL,
                          "--machine: a file describes a whole experiment now: softirq lab FILE; "
                          "single keys: --set KEY=VALUE");
-    case OPT_POLICY:
-        return sirq_lab_set_policies(options, text, err);
     case OPT_NIC:
         return sirq_lab_set_nic(options, text, err);
     case OPT_RECEIVERS:
@@ -200,6 +207,8 @@ static int set_option(struct sirq_lab_options *options, int option, const char *
         return set_cpu(options, text, err);
     case OPT_BATCH:
         return sirq_lab_set_number(&options->batch, "--batch", text, 1, SIRQ_LAB_BATCH, err);
+    case OPT_RUNS:
+        return sirq_lab_set_number(&options->runs, "--runs", text, 1, SIRQ_ROW_RUNS, err);
     case OPT_SET:
         return sirq_lab_add_setting(options, text, err);
     case OPT_SETUP:
@@ -218,7 +227,7 @@ static int set_option(struct sirq_lab_options *options, int option, const char *
 
 /* What a person gave, before it is known which world it is for. */
 struct given {
-    const char *target, *world;
+    const char *target, *world, *policy;
     uint64_t options; /* bit OPT_... - OPT_WORLD */
 };
 
@@ -230,7 +239,52 @@ static const char *const instead[] = {
     [OPT_BATCH - OPT_LIVE] = "--set threads.NAME.udp_receiver.batch=N",
     [OPT_SIZE - OPT_LIVE] = "--set traffic.NAME.size=BYTES",
     [OPT_CPU - OPT_LIVE] = "--set nics.NAME.cpus=N and --set threads.NAME.cpus=N",
+    [OPT_RUNS - OPT_LIVE] = "--seeds N",
 };
+
+static const char *of_world(int option)
+{
+    return option >= OPT_SIM ? "simulated" : option >= OPT_KERNEL ? "kernel" : "live";
+}
+
+static const char *world_name(const struct sirq_lab_options *options)
+{
+    return options->world ? options->world->name : "simulated";
+}
+
+/* Null, or what is wrong with an option in the world that was chosen. */
+static const char *no_place(const struct sirq_lab_options *options, int option)
+{
+    bool kernel = options->world == &sirq_world_kernel;
+
+    if (option < OPT_SIM && !options->world)
+        return instead[option - OPT_LIVE];
+    if (option >= OPT_SIM && options->world)
+        return "add --world sim";
+    if (option == OPT_RUNS && !kernel)
+        return "add --world kernel";
+    if ((option == OPT_NIC || option == OPT_DELIVERY) && kernel)
+        return "leave it out: a veth pair and the kernel's own interrupts";
+    return NULL;
+}
+
+static int check_kernel(const struct sirq_lab_options *options, const struct given *given,
+                        struct sirq_error *err)
+{
+    static const int of_flood[] = {OPT_RATE, OPT_RECEIVERS, OPT_BATCH, OPT_SIZE};
+
+    for (unsigned i = 0; options->experiment != &sirq_udp_flood && longs[i].name; i++) {
+        for (unsigned k = 0; k < sizeof(of_flood) / sizeof(of_flood[0]); k++) {
+            if (longs[i].val == of_flood[k] && given->options >> (of_flood[k] - OPT_WORLD) & 1)
+                return sirq_fail(err, EINVAL, "--%s: in the kernel world of udp-flood alone",
+                                 longs[i].name);
+        }
+    }
+    if (options->rates == SIRQ_LAB_RATE_SWEEP)
+        return sirq_fail(err, EINVAL,
+                         "--rate sweep: not in the kernel world; give a list of rates");
+    return 0;
+}
 
 static int check_world(const struct sirq_lab_options *options, const struct given *given,
                        struct sirq_error *err)
@@ -238,16 +292,16 @@ static int check_world(const struct sirq_lab_options *options, const struct give
     for (unsigned i = 0; longs[i].name; i++) {
         int option = longs[i].val;
 
+        const char *why;
+
         if (option < OPT_LIVE || !(given->options >> (option - OPT_WORLD) & 1))
             continue;
-        if (option < OPT_SIM && !options->world)
-            return sirq_fail(err, EINVAL, "--%s: is of the live world; in the simulated one: %s",
-                             longs[i].name, instead[option - OPT_LIVE]);
-        if (option >= OPT_SIM && options->world)
-            return sirq_fail(err, EINVAL, "--%s: is of the simulated world; add --world sim",
-                             longs[i].name);
+        why = no_place(options, option);
+        if (why)
+            return sirq_fail(err, EINVAL, "--%s: is of the %s world; in the %s one: %s",
+                             longs[i].name, of_world(option), world_name(options), why);
     }
-    return 0;
+    return options->world == &sirq_world_kernel ? check_kernel(options, given, err) : 0;
 }
 
 /* What is said of one experiment says nothing of all of them. */
@@ -269,6 +323,15 @@ static int check_all(const struct sirq_lab_options *options, const struct given 
         }
     }
     return 0;
+}
+
+/* Which names there are depends on the world. */
+static int set_policies(struct sirq_lab_options *options, const struct given *given,
+                        struct sirq_error *err)
+{
+    if (given->world && strcmp(given->world, "kernel") == 0)
+        return sirq_lab_set_kernel_policies(options, given->policy, err);
+    return given->policy ? sirq_lab_set_policies(options, given->policy, err) : 0;
 }
 
 /* Options and, among them, the experiment.  Its world depends on it, and so is looked at last. */
@@ -296,11 +359,15 @@ static int parse(int argc, char **argv, struct sirq_lab_options *options, struct
                            argv[optind - 1]);
         else if (option == OPT_WORLD)
             given.world = optarg;
+        else if (option == OPT_POLICY)
+            given.policy = optarg;
         else
             rc = set_option(options, option, optarg, err);
     }
     if (!rc && optind < argc) /* after "--" */
         rc = sirq_fail(err, EINVAL, "what is '%.40s' for? see softirq lab --help", argv[optind]);
+    if (!rc)
+        rc = set_policies(options, &given, err);
     if (rc || !given.target)
         return rc;
     rc = sirq_lab_set_target(options, given.target, given.world, err);

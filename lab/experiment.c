@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of experiments that can run live, and what every run has around it. */
+/* The table of experiments that run outside of the simulator, and what every run has around it. */
 #include "experiment.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include "outfile.h"
 #include "world/sim/run.h"
 
-const struct sirq_experiment *const sirq_experiments[] = {&sirq_udp_flood, NULL};
+const struct sirq_experiment *const sirq_experiments[] = {&sirq_udp_flood, &sirq_tcp_rr, NULL};
 
 /* Offered load of a sweep, in tenths of what one CPU can carry. */
 const unsigned sirq_lab_sweep[SIRQ_LAB_SWEEP] = {1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100};
@@ -45,9 +45,16 @@ static int run_live(const struct sirq_lab_options *options, struct sirq_error *e
 
             const struct sirq_lines lines = sirq_results_lines(&results);
 
-            rc = options->experiment->run(options, &results, err);
+            rc = options->world == &sirq_world_kernel
+                     ? options->experiment->kernel(options, &results, err)
+                     : options->experiment->run(options, &results, err);
             if (!rc)
                 rc = sirq_lab_write(options, &lines, 1, NULL, err);
+            if (!rc && results.missing)
+                rc = sirq_fail(err, ENOTSUP,
+                               "%u of %u rows could not be measured; their reasons stand below "
+                               "the table",
+                               results.missing, results.nrows);
             sirq_results_free(&results);
             sirq_spec_figures_free(&published);
         }

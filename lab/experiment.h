@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Experiments and what a person may choose.  Every experiment is a file that the simulated
- * world can run; those that can also run live have an entry in the table of experiment.c.
+ * world can run; those that can also run live or on the kernel have an entry in the table of
+ * experiment.c.
  */
 #ifndef SIRQ_LAB_EXPERIMENT_H
 #define SIRQ_LAB_EXPERIMENT_H
@@ -12,6 +13,7 @@
 #include "progress.h"
 #include "result.h"
 #include "spec/spec.h"
+#include "world/kernel/policy.h"
 
 #define SIRQ_LAB_POLICIES 32u
 #define SIRQ_LAB_RATES 32u
@@ -22,6 +24,7 @@
 #define SIRQ_LAB_RATE_LIMIT UINT64_C(100000000) /* packets/s; more than any Ethernet */
 #define SIRQ_LAB_SWEEP 11u
 #define SIRQ_LAB_JOBS 256u
+#define SIRQ_LAB_RUNS 3u /* of each cell of the kernel world, if nothing else is said */
 #define SIRQ_LAB_LATENCY_RATE 10000.0 /* up to this rate latency means something */
 
 enum sirq_lab_nic { SIRQ_LAB_SHM, SIRQ_LAB_PACKET, SIRQ_LAB_NICS };
@@ -30,10 +33,12 @@ enum sirq_lab_rates { SIRQ_LAB_RATE_MAX, SIRQ_LAB_RATE_LIST, SIRQ_LAB_RATE_SWEEP
 struct sirq_lab_options {
     const char *target;                       /* a shipped experiment's name, or a file's path */
     bool all;                                 /* every shipped one, and not the target */
-    const struct sirq_experiment *experiment; /* live, by that name; null: there is none */
+    const struct sirq_experiment *experiment; /* by that name; null: simulated only */
     const struct sirq_world *world;           /* null: the simulated one */
     const struct sirq_policy *policy[SIRQ_LAB_POLICIES];
     unsigned npolicies;
+    const struct sirq_kernel_policy *kernel[SIRQ_LAB_POLICIES]; /* kernel world: in their place */
+    unsigned nkernel;
     bool policies_given; /* else what the file says goes first */
     enum sirq_lab_nic nic;
     enum sirq_delivery delivery;
@@ -43,6 +48,7 @@ struct sirq_lab_options {
     unsigned receivers, batch, size;
     int cpu;        /* the flooded CPU, -1: chosen */
     double seconds; /* measured per row, 0: the experiment's default */
+    unsigned runs;  /* kernel: of each cell */
     uint64_t seed;
     const char *csv, *json; /* files, null: none */
     /* sim: */
@@ -74,7 +80,7 @@ struct sirq_flood_limit {
 struct sirq_session; /* a world's own */
 
 struct sirq_world {
-    const char *name, *summary;
+    const char *name, *summary; /* the rest is of the live one */
 
     /* Prepare what all runs share.  0 or -errno with err filled and nothing left behind. */
     int (*open)(struct sirq_session **out, const struct sirq_lab_options *options,
@@ -100,19 +106,22 @@ struct sirq_world {
 struct sirq_experiment {
     const char *name; /* of the shipped file: udp-flood */
 
-    /* Fill results and print them.  0, -EINTR (partial) or -errno with err filled. */
+    /* Live; null: there is none.  Fill results and print them.  0, -EINTR (partial) or -errno with err filled. */
     int (*run)(const struct sirq_lab_options *options, struct sirq_results *results,
                struct sirq_error *err);
+    /* The same on the running kernel; null: there is none. */
+    int (*kernel)(const struct sirq_lab_options *options, struct sirq_results *results,
+                  struct sirq_error *err);
 };
 
 extern const struct sirq_experiment *const sirq_experiments[]; /* null-terminated */
-extern const struct sirq_experiment sirq_udp_flood;
-extern const struct sirq_world sirq_world_live;
+extern const struct sirq_experiment sirq_udp_flood, sirq_tcp_rr;
+extern const struct sirq_world sirq_world_live, sirq_world_kernel;
 
 /* ---- options: each names the argument and the remedy; 0 or -EINVAL ------------------ */
 
 void sirq_lab_defaults(struct sirq_lab_options *options);
-/* The experiment's name or file; `world`: null, "live" or "sim". */
+/* The experiment's name or file; `world`: null, "live", "sim" or "kernel". */
 int sirq_lab_set_target(struct sirq_lab_options *options, const char *text, const char *world,
                         struct sirq_error *err);
 int sirq_lab_add_setting(struct sirq_lab_options *options, const char *text,
@@ -120,6 +129,9 @@ int sirq_lab_add_setting(struct sirq_lab_options *options, const char *text,
 int sirq_lab_add_setup(struct sirq_lab_options *options, const char *text, struct sirq_error *err);
 int sirq_lab_set_policies(struct sirq_lab_options *options, const char *text,
                           struct sirq_error *err);
+/* text null: all that a running kernel can be set to. */
+int sirq_lab_set_kernel_policies(struct sirq_lab_options *options, const char *text,
+                                 struct sirq_error *err);
 int sirq_lab_set_nic(struct sirq_lab_options *options, const char *text, struct sirq_error *err);
 int sirq_lab_set_delivery(struct sirq_lab_options *options, const char *text,
                           struct sirq_error *err);

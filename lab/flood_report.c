@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "table.h"
+#include "cells.h"
 
 #define OTHERS_MOST 10.0 /* percent of the flooded CPU */
 
@@ -48,25 +48,6 @@ static const struct sirq_lab_table_column columns[] = {
     [COL_P99] = {"p99 us", false, 10, false},
 };
 
-static void put_si(struct sirq_lab_table *table, unsigned column, const struct sirq_row *row,
-                   const char *metric)
-{
-    char buf[16];
-    double value;
-
-    if (sirq_row_get(row, metric, &value))
-        sirq_lab_table_cell(table, column, "%s", sirq_lab_table_si(buf, value));
-}
-
-static void put_number(struct sirq_lab_table *table, unsigned column, const struct sirq_row *row,
-                       const char *metric, int decimals)
-{
-    double value;
-
-    if (sirq_row_get(row, metric, &value))
-        sirq_lab_table_cell(table, column, "%.*f", decimals, value);
-}
-
 /* Per receiver: all of up to four, else the least and the most; scale 0: as a rate. */
 static void put_each(struct sirq_lab_table *table, unsigned column, const struct sirq_row *row,
                      unsigned receivers, const char *metric, bool rate)
@@ -99,8 +80,8 @@ static void put_each(struct sirq_lab_table *table, unsigned column, const struct
 static void put_receivers(struct sirq_lab_table *table, const struct sirq_row *row, unsigned n)
 {
     if (n == 1) {
-        put_number(table, COL_CPU, row, "receiver_cpu", 1);
-        put_number(table, COL_OWN, row, "receiver_own_cpu", 1);
+        sirq_cell_number(table, COL_CPU, row, "receiver_cpu", 1);
+        sirq_cell_number(table, COL_OWN, row, "receiver_own_cpu", 1);
         return;
     }
     put_each(table, COL_EACH, row, n, "rate", true);
@@ -120,29 +101,19 @@ static void put_row(struct sirq_lab_table *table, const struct sirq_results *res
     sirq_lab_table_cell(table, COL_POLICY, "%s", row->policy);
     class = class ? strchr(class + 1, ' ') : NULL;
     sirq_lab_table_cell(table, COL_CLASS, "%s", class ? class + 1 : row->setup);
-    put_si(table, COL_OFFERED, row, "offered_rate");
-    put_si(table, COL_RECEIVED, row, "receiver_rate");
+    sirq_cell_si(table, COL_OFFERED, row, "offered_rate");
+    sirq_cell_si(table, COL_RECEIVED, row, "receiver_rate");
     put_receivers(table, row, receivers);
-    put_number(table, COL_KSOFTIRQD, row, "ksoftirqd_cpu", 1);
-    put_number(table, COL_IRQ, row, "irq_cpu", 1);
-    put_si(table, COL_NIC, row, "nic_drops");
-    put_si(table, COL_SOCKET, row, "socket_drops");
-    put_number(table, COL_LIMIT, row, "limit_share", 1);
-    put_number(table, COL_P50, row, "latency_p50", 2);
-    put_number(table, COL_P99, row, "latency_p99", 2);
+    sirq_cell_number(table, COL_KSOFTIRQD, row, "ksoftirqd_cpu", 1);
+    sirq_cell_number(table, COL_IRQ, row, "irq_cpu", 1);
+    sirq_cell_si(table, COL_NIC, row, "nic_drops");
+    sirq_cell_si(table, COL_SOCKET, row, "socket_drops");
+    sirq_cell_number(table, COL_LIMIT, row, "limit_share", 1);
+    sirq_cell_number(table, COL_P50, row, "latency_p50", 2);
+    sirq_cell_number(table, COL_P99, row, "latency_p99", 2);
     published = sirq_results_published(results, row, "receiver_rate");
     if (row->comparable && published != NULL)
         sirq_lab_table_cell(table, COL_PUBLISHED, "%s", sirq_lab_table_si(buf, published->value));
-}
-
-/* Columns without a single cell say nothing: leave them out. */
-static bool column_is_empty(const struct sirq_lab_table *table, unsigned column)
-{
-    for (unsigned r = 0; r < table->nrows; r++) {
-        if (table->cells[(size_t)r * table->ncolumns + column])
-            return false;
-    }
-    return true;
 }
 
 static void print_notes(const struct sirq_flood_run *run, double rate, FILE *out)
@@ -192,8 +163,7 @@ static void print_rate(const struct sirq_flood_run *run, double rate, FILE *out)
                      : "as fast as the "
                        "sender can",
             rate > 0 ? " packets/s" : "");
-    for (unsigned c = 0; c < table.ncolumns; c++)
-        table.column[c].hidden = column_is_empty(&table, c);
+    sirq_cells_hide_empty(&table);
     sirq_lab_table_print(&table, out, sirq_lab_table_width(out));
     sirq_lab_table_free(&table);
 }

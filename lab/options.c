@@ -29,6 +29,7 @@ void sirq_lab_defaults(struct sirq_lab_options *options)
     options->size = SIRQ_LAB_SIZE_MIN;
     options->cpu = -1;
     options->seed = 1;
+    options->runs = SIRQ_LAB_RUNS;
     options->jobs = cpus();
     for (unsigned i = 0; sirq_policies[i] && i < SIRQ_LAB_POLICIES; i++)
         options->policy[options->npolicies++] = sirq_policies[i];
@@ -72,8 +73,10 @@ static int find_name(const char *const *names, unsigned n, const char *option, c
 int sirq_lab_set_target(struct sirq_lab_options *options, const char *text, const char *world,
                         struct sirq_error *err)
 {
-    static const char *const names[] = {"live", "sim"};
-    int wanted = world != NULL ? find_name(names, 2, "--world", world, err) : 0;
+    enum { LIVE, SIM, KERNEL };
+    static const char *const names[] = {"live", "sim", "kernel"};
+    int wanted = world != NULL ? find_name(names, 3, "--world", world, err) : LIVE;
+    bool live;
 
     if (wanted < 0)
         return wanted;
@@ -83,12 +86,21 @@ int sirq_lab_set_target(struct sirq_lab_options *options, const char *text, cons
         if (strcmp(sirq_experiments[i]->name, text) == 0)
             options->experiment = sirq_experiments[i];
     }
-    if (options->experiment == NULL && world != NULL && wanted == 0)
+    live = options->experiment != NULL && options->experiment->run != NULL;
+    if (!live && world != NULL && wanted == LIVE)
         return sirq_fail(err, EINVAL,
                          "--world live: %.60s has no live implementation; leave it out, or give "
                          "--world sim",
                          text);
-    options->world = options->experiment != NULL && wanted == 0 ? &sirq_world_live : NULL;
+    if (wanted == KERNEL && (options->experiment == NULL || options->experiment->kernel == NULL))
+        return sirq_fail(err, EINVAL,
+                         "--world kernel: %.60s does not run on the kernel's own softirqs; give "
+                         "--world sim",
+                         text);
+    if (wanted == KERNEL)
+        options->world = &sirq_world_kernel;
+    else
+        options->world = live && wanted == LIVE ? &sirq_world_live : NULL;
     return 0;
 }
 
@@ -149,6 +161,45 @@ int sirq_lab_set_policies(struct sirq_lab_options *options, const char *text,
     if (more < 0)
         return add_policy(options, *text ? text : "", err);
     return 0;
+}
+
+static int add_kernel_policy(struct sirq_lab_options *options, const char *name,
+                             struct sirq_error *err)
+{
+    const struct sirq_kernel_policy *policy = sirq_kernel_policy_find(name);
+
+    for (unsigned i = 0; policy && i < options->nkernel; i++) {
+        if (options->kernel[i] == policy)
+            return sirq_fail(err, EINVAL, "--policy: '%s' stands twice in the list", name);
+    }
+    if (!policy || options->nkernel == SIRQ_LAB_POLICIES)
+        return sirq_fail(err, EINVAL,
+                         "--policy: no such name in the kernel world: '%.40s'; valid: those of "
+                         "softirq lab --list that begin with kernel:, or 'all' alone",
+                         name);
+    options->kernel[options->nkernel++] = policy;
+    return 0;
+}
+
+int sirq_lab_set_kernel_policies(struct sirq_lab_options *options, const char *text,
+                                 struct sirq_error *err)
+{
+    bool all = text && strcmp(text, "all") == 0;
+    char name[TEXT];
+    int more, rc = 0;
+
+    options->nkernel = 0;
+    options->policies_given = text != NULL;
+    if (!text || all) {
+        for (const struct sirq_kernel_policy *p = sirq_kernel_policies; p->name; p++) {
+            if (all || !p->backlog_threads)
+                options->kernel[options->nkernel++] = p;
+        }
+        return 0;
+    }
+    while (!rc && (more = sirq_conf_next_item(&text, name, sizeof(name))) > 0)
+        rc = add_kernel_policy(options, name, err);
+    return !rc && more < 0 ? add_kernel_policy(options, text, err) : rc;
 }
 
 int sirq_lab_set_nic(struct sirq_lab_options *options, const char *text, struct sirq_error *err)

@@ -14,6 +14,7 @@
 
 #include "flood_report.h"
 #include "table.h"
+#include "world/kernel/world.h"
 
 #define DEFAULT_SECONDS 2.0
 #define SWEEP_SECONDS 1.0
@@ -172,4 +173,5 @@ static int udp_flood_run(const struct sirq_lab_options *options, struct sirq_res
 const struct sirq_experiment sirq_udp_flood = {
     .name = "udp-flood",
     .run = udp_flood_run,
+    .kernel = sirq_kernel_udp_flood,
 };

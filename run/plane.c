@@ -32,17 +32,6 @@ static void report(void *arg, unsigned cpu, const char *what, uint64_t value)
     fprintf(stderr, "softirq run: cpu %u: %s (%llu)\n", cpu, what, (unsigned long long)value);
 }
 
-static unsigned threads_of(const struct sirq_run_file *file)
-{
-    unsigned n = 1;
-
-    for (uint32_t i = 0; i < file->n_services; i++) {
-        if (file->services[i].udp_echo != NULL)
-            n += 2 * (file->services[i].udp_echo->threads.n_cpus + 1);
-    }
-    return n;
-}
-
 static int start_engine(struct sirq_run_plane *plane, struct sirq_error *err)
 {
     const struct sirq_run_file *file = plane->source.file;
@@ -53,7 +42,7 @@ static int start_engine(struct sirq_run_plane *plane, struct sirq_error *err)
         .delivery = file->delivery,
         .policy = file->policy != NULL ? sirq_policy_find(file->policy) : NULL,
         .ksoftirqd = sirq_run_sched_of(&file->ksoftirqd),
-        .max_threads = threads_of(file),
+        .max_threads = 1 + sirq_run_threads_of(file),
         .stall_ns = (uint64_t)file->stall_ms * 1000000,
         .report = report,
     };
@@ -122,6 +111,8 @@ void sirq_run_close(struct sirq_run_plane *plane)
         sirq_run_unsteer(plane);
     for (unsigned i = 0; i < plane->nservers; i++)
         sirq_run_server_free(plane->servers[i]);
+    for (unsigned i = 0; i < SIRQ_RUN_SERVICES; i++)
+        sirq_dns_zone_free(plane->dns[i].zone);
     for (unsigned i = 0; i < SIRQ_RUN_INTERFACES; i++) {
         if (plane->devices[i].open)
             sirq_netdev_close(&plane->devices[i].dev);

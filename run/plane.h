@@ -6,6 +6,7 @@
 #ifndef SIRQ_RUN_PLANE_H
 #define SIRQ_RUN_PLANE_H
 
+#include "dns.h"
 #include "file/file.h"
 
 struct sirq_run_server;
@@ -15,6 +16,12 @@ struct sirq_run_device {
     bool open, attached;
 };
 
+/* The zone that a service answers for; another takes its place while it does. */
+struct sirq_run_dns_zone {
+    struct sirq_dns_zone *zone; /* __atomic; null: the service is none of DNS */
+    struct sirq_run_server *server;
+};
+
 struct sirq_run_plane {
     struct sirq_run_source source; /* what it does at present */
     struct sirq_live *live;
@@ -22,6 +29,7 @@ struct sirq_run_plane {
     struct sirq_run_device devices[SIRQ_RUN_INTERFACES];
     struct sirq_run_server *servers[SIRQ_RUN_SERVICES];
     unsigned nservers;
+    struct sirq_run_dns_zone dns[SIRQ_RUN_SERVICES]; /* by number of the service */
 };
 
 /* ---- plane.c ------------------------------------------------------------------------------ */
@@ -68,9 +76,8 @@ typedef bool (*sirq_run_answer_fn)(void *arg, const struct sirq_msg *query,
 
 struct sirq_run_server_config {
     const char *name; /* copied */
-    uint32_t port, rcvbuf;
-    const char *address; /* null: all */
-    const struct sirq_run_threads *threads;
+    uint32_t port;
+    const struct sirq_run_listen *listen;
     sirq_run_answer_fn answer;
     void *arg;
 };
@@ -83,6 +90,8 @@ struct sirq_run_server_stats {
 /* Answer what comes to a UDP port.  `path`: of the service in the file. */
 int sirq_run_server_start(struct sirq_run_plane *plane, const struct sirq_run_server_config *config,
                           const char *path, struct sirq_error *err);
+/* Returns when each of its threads has ended the batch that it had. */
+void sirq_run_server_wait_batch(const struct sirq_run_server *server);
 /* Returns when what is queued has been answered, and its threads have ended. */
 void sirq_run_server_stop(struct sirq_run_server *server);
 void sirq_run_server_free(struct sirq_run_server *server);
@@ -92,6 +101,16 @@ void sirq_run_server_stats(const struct sirq_run_server *server, struct sirq_run
 /* ---- service.c -------------------------------------------------------------------------------- */
 
 int sirq_run_services_start(struct sirq_run_plane *plane, struct sirq_error *err);
+
+/* ---- zone.c ------------------------------------------------------------------------------------ */
+
+/* The zones of all services that have one, into zones[SIRQ_RUN_SERVICES].  0, or -errno with err
+ * filled and nothing left. */
+int sirq_run_zones_load(const struct sirq_run_source *source, struct sirq_dns_zone **zones,
+                        struct sirq_error *err);
+/* Let them take the place of the plane's, which are freed when no thread uses them. */
+void sirq_run_zones_take(struct sirq_run_plane *plane, struct sirq_dns_zone **zones);
+void sirq_run_zones_free(struct sirq_dns_zone **zones);
 
 /* ---- report.c --------------------------------------------------------------------------------- */
 

@@ -45,18 +45,24 @@ static void say(const struct sirq_run_plane *plane, const char *what)
 /* All or nothing: what cannot be taken up leaves the plane as it was. */
 static void reload(struct sirq_run_plane *plane)
 {
+    struct sirq_dns_zone *zones[SIRQ_RUN_SERVICES];
     struct sirq_run_source next;
     struct sirq_error err = {""}, back = {""};
     int rc = sirq_run_read(&next, plane->source.name, &err);
 
     if (rc == 0) {
         rc = sirq_run_change(&plane->source, &next, &err);
+        if (rc == 0)
+            rc = sirq_run_zones_load(&next, zones, &err);
         if (rc == 0) {
             rc = sirq_run_steer(plane, &next, &err);
             if (rc != 0 && sirq_run_steer(plane, &plane->source, &back) != 0)
                 fprintf(stderr, "softirq run: going back: %s\n", back.text);
+            if (rc != 0)
+                sirq_run_zones_free(zones);
         }
         if (rc == 0) {
+            sirq_run_zones_take(plane, zones);
             sirq_run_source_free(&plane->source);
             plane->source = next;
             say(plane, "read again and taken up");

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define FAMILIES 2u
 #define WAIT_NS 50000000
@@ -30,6 +31,7 @@ struct serving {
     int rc; /* of its beginning, with ... */
     struct sirq_error err;
     uint64_t received, answered, unanswered; /* writer: the thread; __atomic */
+    uint64_t batches;                        /* that have ended, and waits for one; as above */
     struct sirq_msg query[SIRQ_RUN_BATCH], answer[SIRQ_RUN_BATCH];
     uint8_t in[SIRQ_RUN_BATCH][SIRQ_PKT_PAYLOAD_MAX], out[SIRQ_RUN_BATCH][ANSWER_SIZE];
 };
@@ -96,7 +98,11 @@ static void serve(struct serving *serving)
 
     for (;;) {
         bool stop = __atomic_load_n(&server->stop, __ATOMIC_ACQUIRE);
-        int n = sirq_recv(serving->sock, serving->query, server->batch, stop ? 0 : WAIT_NS);
+        int n;
+
+        /* RELEASE: whoever sees it sees no more reads of the batch before. */
+        __atomic_store_n(&serving->batches, serving->batches + 1, __ATOMIC_RELEASE);
+        n = sirq_recv(serving->sock, serving->query, server->batch, stop ? 0 : WAIT_NS);
 
         if (n > 0)
             answer_all(serving, (unsigned)n);
@@ -174,9 +180,11 @@ static bool speaks(const struct sirq_run_file *file, bool v4)
 static int open_sockets(struct sirq_run_plane *plane, struct sirq_run_server *server,
                         const struct sirq_run_server_config *config, struct sirq_error *err)
 {
-    struct sirq_socket_config wanted = {.port = (uint16_t)config->port, .rcvbuf = config->rcvbuf};
+    struct sirq_socket_config wanted = {.port = (uint16_t)config->port,
+                                        .rcvbuf = config->listen->rcvbuf};
     struct sirq_ip addr = {{0}};
-    bool given = config->address != NULL && sirq_run_address(config->address, &addr, NULL);
+    bool given =
+        config->listen->address != NULL && sirq_run_address(config->listen->address, &addr, NULL);
     int rc = 0;
 
     for (unsigned family = 0; family < FAMILIES && rc == 0; family++) {
@@ -214,6 +222,7 @@ static int start_threads(struct sirq_run_plane *plane, struct sirq_run_server *s
 int sirq_run_server_start(struct sirq_run_plane *plane, const struct sirq_run_server_config *config,
                           const char *path, struct sirq_error *err)
 {
+    const struct sirq_run_threads *threads = &config->listen->threads;
     struct sirq_run_server *server = calloc(1, sizeof(*server));
     int rc;
 
@@ -222,14 +231,29 @@ int sirq_run_server_start(struct sirq_run_plane *plane, const struct sirq_run_se
     snprintf(server->name, sizeof(server->name), "%s", config->name);
     server->answer = config->answer;
     server->arg = config->arg;
-    server->batch = config->threads->batch != 0 ? config->threads->batch : SIRQ_RUN_BATCH;
-    server->sched = sirq_run_sched_of(&config->threads->sched);
+    server->batch = threads->batch != 0 ? threads->batch : SIRQ_RUN_BATCH;
+    server->sched = sirq_run_sched_of(&threads->sched);
     server->asked = server->sched.policy != SCHED_OTHER || server->sched.nice != 0;
     plane->servers[plane->nservers++] = server;
     rc = open_sockets(plane, server, config, err);
     if (rc == 0)
-        rc = start_threads(plane, server, config->threads, err);
+        rc = start_threads(plane, server, threads, err);
     return sirq_run_blame(&plane->source, rc, err, "%s", path);
+}
+
+/* ---- what it uses changes --------------------------------------------------------------------- */
+
+/* It looks every WAIT_NS whether it has been told to end, so that this too takes no longer. */
+void sirq_run_server_wait_batch(const struct sirq_run_server *server)
+{
+    for (unsigned i = 0; i < server->nthreads; i++) {
+        const struct serving *serving = server->threads[i];
+        uint64_t seen = __atomic_load_n(&serving->batches, __ATOMIC_ACQUIRE);
+
+        /* ACQUIRE: what the thread used before is not written to earlier. */
+        while (serving->running && __atomic_load_n(&serving->batches, __ATOMIC_ACQUIRE) == seen)
+            nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
 }
 
 /* ---- its end ------------------------------------------------------------------------------ */

@@ -12,11 +12,11 @@
 set -eu
 
 # The one list of packages.  build is enough for `make run` and `make check`.
-build="gcc libc6-dev libboost-context-dev libcyaml-dev libyaml-dev meson ninja-build pkg-config python3 libcmocka-dev iproute2 libxdp-dev libbpf-dev libpcap-dev"
+build="gcc libc6-dev libboost-context-dev libcyaml-dev libldns-dev libyaml-dev meson ninja-build pkg-config python3 libcmocka-dev iproute2 libxdp-dev libbpf-dev libpcap-dev"
 lint="clang clang-format clang-tidy binutils"
 bench="libuv1-dev liburcu-dev liburing-dev libns3-dev g++ nftables"
 fuzz="clang libclang-rt-14-dev llvm"
-system="curl ethtool iperf3 iputils-ping irtt procps"
+system="curl dnsperf ethtool iperf3 iputils-ping irtt nsd procps"
 
 check_only=no
 [ "${1:-}" = --check ] && { check_only=yes; shift; }

@@ -166,8 +166,8 @@ void sirq_netdev_close(struct sirq_netdev *dev);
  * netdev_max_backlog.  What is not IP, and what is for a CPU that was given back, stays.
  *
  * May be changed while traffic flows.  The order within a flow is kept: it follows the new map
- * when its old backlog has dealt with its frames; under an overload in which that does not come
- * about within 10 ms its frames are dropped (flow_moving) until it has.
+ * when its old backlog has dealt with its frames; when that has not come about within 10 ms
+ * and the backlog is half full (an overload), its frames are dropped (flow_moving) until it has.
  * Task context, one caller at a time.  0, -EINVAL or -ENOMEM with err filled and nothing changed.
  * (Source: Documentation/networking/scaling.rst of Linux; Tom Herbert, 2010.)
  */

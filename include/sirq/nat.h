@@ -4,7 +4,8 @@
  *
  * What is forwarded out of the outside device gets its first IPv4 address and a port (of ICMP
  * echo: an identifier) of its own; what comes back is for a connection, or goes on as ever: to
- * sockets of ours, or to be dropped.  A connection is a protocol, two addresses and two ports:
+ * sockets of ours, or to be dropped.  IPv4 from outside that is addressed to hosts inside, past the
+ * translation, is dropped (nat_filter); IPv6 is forwarded both ways.  A connection is a protocol, two addresses and two ports:
  * mapping and filtering are address and port dependent, as Linux's masquerade has them.  A port
  * is kept when it is free.  UDP, TCP, ICMP echo, and ICMP errors about these are translated;
  * everything else, and fragments, is dropped.  TCP's maximum segment size is clamped to the MTUs
@@ -27,7 +28,8 @@ struct sirq_nat_config {
     /* A connection without packets ends after so many seconds, and up to one more; 0: default. */
     unsigned udp_s;             /* nothing came back yet: 120 */
     unsigned udp_stream_s;      /* 300 */
-    unsigned tcp_transitory_s;  /* opening, closing, reset: 240 */
+    unsigned tcp_transitory_s;  /* opening (until the host inside
+                                  answers what came in), closing, reset: 240 */
     unsigned tcp_established_s; /* 7440 */
     unsigned icmp_s;            /* echo: 60 */
 };

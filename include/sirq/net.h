@@ -97,6 +97,7 @@ static inline struct sirq_ip sirq_ip_v4(uint32_t addr)
     X(BACKLOG_FULL, "backlog_full", "another CPU's backlog at its cap")          \
     X(FLOW_LIMIT, "flow_limit", "more than its share of a backlog that fills")   \
     X(FLOW_MOVING, "flow_moving", "its flow has to leave an overloaded backlog") \
+    X(NAT_FILTER, "nat_filter", "from outside to a host behind NAT")             \
     X(NAT_NONE, "nat_none", "an ICMP error about no connection")                 \
     X(NAT_PROTO, "nat_proto", "not to be translated: protocol, or cut off")      \
     X(NAT_FULL, "nat_full", "to be translated, and the table is full")           \

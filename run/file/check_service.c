@@ -29,15 +29,14 @@ static int check_one_kind(const check_t *check, uint32_t at)
 }
 
 /* Sockets of one port would take each other's datagrams. */
-static int check_port(const check_t *check, const char *of, uint32_t at, uint32_t port)
+static int check_port(const check_t *check, const char *of, uint32_t at)
 {
+    uint32_t port = sirq_run_port_of(&check->file->services[at]);
     char path[SIRQ_CONF_PATH];
 
     sirq_conf_path(path, "%s.port", of);
     for (uint32_t i = 0; i < at; i++) {
-        const struct sirq_run_udp_echo *echo = check->file->services[i].udp_echo;
-
-        if (echo != NULL && echo->port == port)
+        if (sirq_run_port_of(&check->file->services[i]) == port)
             return wrong(check, path, "%u is the port of services[%u] too; give another", port, i);
     }
     return 0;
@@ -84,17 +83,18 @@ static int check_address(const check_t *check, const char *path, const char *tex
                  text);
 }
 
-static int check_udp_echo(const check_t *check, uint32_t at, const struct sirq_run_udp_echo *echo)
+static int check_listen(const check_t *check, uint32_t at, const struct sirq_run_listen *listen)
 {
+    const char *kind = check->file->services[at].dns != NULL ? "dns" : "udp-echo";
     char of[64], path[SIRQ_CONF_PATH];
     int rc;
 
-    snprintf(of, sizeof(of), "services[%u].udp-echo", at);
+    snprintf(of, sizeof(of), "services[%u].%s", at, kind);
     sirq_conf_path(path, "%s.address", of);
-    rc = check_address(check, path, echo->address);
+    rc = check_address(check, path, listen->address);
     if (rc == 0)
-        rc = check_port(check, of, at, echo->port);
-    return rc != 0 ? rc : check_threads(check, of, &echo->threads);
+        rc = check_port(check, of, at);
+    return rc != 0 ? rc : check_threads(check, of, &listen->threads);
 }
 
 static int check_forward(const check_t *check, uint32_t at)
@@ -149,17 +149,15 @@ static int check_nat_router(const check_t *check, uint32_t at,
 int sirq_run_check_services(const check_t *check)
 {
     const struct sirq_run_file *file = check->file;
-    unsigned threads = 0;
+    unsigned threads = sirq_run_threads_of(file);
     int rc = 0;
 
     for (uint32_t i = 0; i < file->n_services && rc == 0; i++) {
         const struct sirq_run_service *service = &file->services[i];
 
         rc = check_one_kind(check, i);
-        if (rc == 0 && service->udp_echo != NULL) {
-            threads += 2 * (service->udp_echo->threads.n_cpus + 1);
-            rc = check_udp_echo(check, i, service->udp_echo);
-        }
+        if (rc == 0 && sirq_run_listen_of(service) != NULL)
+            rc = check_listen(check, i, sirq_run_listen_of(service));
         if (rc == 0 && service->forward != NULL)
             rc = check_forward(check, i);
         if (rc == 0 && service->nat_router != NULL)

@@ -21,6 +21,7 @@
 #define SIRQ_RUN_SERVICES 32u
 #define SIRQ_RUN_THREADS 512u /* of all services */
 #define SIRQ_RUN_BATCH 32u    /* datagrams of one receive call */
+#define SIRQ_RUN_DNS_PORT 53u
 
 enum sirq_run_class { SIRQ_RUN_OTHER, SIRQ_RUN_BATCHED, SIRQ_RUN_IDLE, SIRQ_RUN_FIFO, SIRQ_RUN_RR };
 
@@ -82,10 +83,20 @@ struct sirq_run_threads {
     struct sirq_run_sched sched;
 };
 
-struct sirq_run_udp_echo {
+/* And every service behind a UDP port. */
+struct sirq_run_listen {
     uint32_t port, rcvbuf;
     char *address; /* null: all, of both families */
     struct sirq_run_threads threads;
+};
+
+struct sirq_run_udp_echo {
+    struct sirq_run_listen listen;
+};
+
+struct sirq_run_dns {
+    char *zone; /* path of its file */
+    struct sirq_run_listen listen;
 };
 
 struct sirq_run_forward {
@@ -101,6 +112,7 @@ struct sirq_run_nat_router {
 /* One of these. */
 struct sirq_run_service {
     struct sirq_run_udp_echo *udp_echo;
+    struct sirq_run_dns *dns;
     struct sirq_run_forward *forward;
     struct sirq_run_nat_router *nat_router;
 };
@@ -157,6 +169,12 @@ bool sirq_run_address(const char *text, struct sirq_ip *addr, unsigned *prefix);
 bool sirq_run_is_v4(const struct sirq_ip *addr);
 /* "02:00:00:00:00:01".  False: it is none. */
 bool sirq_run_mac(const char *text, uint8_t mac[6]);
+/* The service's port and threads, or null: it has none. */
+const struct sirq_run_listen *sirq_run_listen_of(const struct sirq_run_service *service);
+/* Its port, 0: it has none. */
+uint32_t sirq_run_port_of(const struct sirq_run_service *service);
+/* Threads of all services: one for each family and CPU. */
+unsigned sirq_run_threads_of(const struct sirq_run_file *file);
 struct sirq_sched sirq_run_sched_of(const struct sirq_run_sched *sched);
 
 #endif

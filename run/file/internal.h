@@ -9,8 +9,9 @@
 
 extern const cyaml_schema_field_t sirq_run_sched_fields[], sirq_run_net_fields[],
     sirq_run_poller_fields[], sirq_run_interface_fields[], sirq_run_backlog_fields[],
-    sirq_run_route_fields[], sirq_run_udp_echo_fields[], sirq_run_forward_fields[],
-    sirq_run_nat_router_fields[], sirq_run_service_fields[], sirq_run_fields[];
+    sirq_run_route_fields[], sirq_run_udp_echo_fields[], sirq_run_dns_fields[],
+    sirq_run_forward_fields[], sirq_run_nat_router_fields[], sirq_run_service_fields[],
+    sirq_run_fields[];
 extern const cyaml_schema_value_t sirq_run_schema;
 extern const struct sirq_conf_kind sirq_run_kind;
 

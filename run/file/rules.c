@@ -45,6 +45,11 @@ static const struct sirq_conf_rule rules[] = {
     {sirq_run_udp_echo_fields, "rcvbuf", MAY, 4096, 256 << 20},
     {sirq_run_udp_echo_fields, "cpus", CPU},
     {sirq_run_udp_echo_fields, "batch", MAY, 1, SIRQ_RUN_BATCH},
+    {sirq_run_dns_fields, "zone", NEEDED, 0, 0},
+    {sirq_run_dns_fields, "port", MAY, 1, 65535},
+    {sirq_run_dns_fields, "rcvbuf", MAY, 4096, 256 << 20},
+    {sirq_run_dns_fields, "cpus", CPU},
+    {sirq_run_dns_fields, "batch", MAY, 1, SIRQ_RUN_BATCH},
     {sirq_run_nat_router_fields, "outside", NEEDED, 0, 0},
     {sirq_run_nat_router_fields, "max_conns", MAY, 1, SIRQ_NAT_CONNS_MAX},
     {sirq_run_nat_router_fields, "port_lo", MAY, 1, 65535},
@@ -76,6 +81,7 @@ bool sirq_run_reloads(const cyaml_schema_field_t *fields, const char *key)
         {sirq_run_fields, "backlog_threads"},
         {sirq_run_interface_fields, "rps"},
         {sirq_run_interface_fields, "threaded"},
+        {sirq_run_dns_fields, "zone"},
     };
 
     for (size_t i = 0; i < LEN(taken); i++) {

@@ -91,17 +91,23 @@ const cyaml_schema_field_t sirq_run_route_fields[] = {
 
 /* ---- services ----------------------------------------------------------------------------- */
 
-#define THREADS(type)                                                                           \
-    CYAML_FIELD_SEQUENCE_COUNT("cpus", MAY_PTR, type, threads.cpus, threads.n_cpus, &number, 0, \
-                               SIRQ_RUN_CPUS),                                                  \
-        CYAML_FIELD_UINT("batch", MAY, type, threads.batch),                                    \
-        CYAML_FIELD_MAPPING("sched", MAY, type, threads.sched, sirq_run_sched_fields)
+#define LISTEN(type)                                                                           \
+    CYAML_FIELD_UINT("port", MAY, type, listen.port),                                          \
+        CYAML_FIELD_STRING_PTR("address", MAY_PTR, type, listen.address, 0, SIRQ_CONF_STRING), \
+        CYAML_FIELD_UINT("rcvbuf", MAY, type, listen.rcvbuf),                                  \
+        CYAML_FIELD_SEQUENCE_COUNT("cpus", MAY_PTR, type, listen.threads.cpus,                 \
+                                   listen.threads.n_cpus, &number, 0, SIRQ_RUN_CPUS),          \
+        CYAML_FIELD_UINT("batch", MAY, type, listen.threads.batch),                            \
+        CYAML_FIELD_MAPPING("sched", MAY, type, listen.threads.sched, sirq_run_sched_fields)
 
 const cyaml_schema_field_t sirq_run_udp_echo_fields[] = {
-    UINT(struct sirq_run_udp_echo, port),
-    TEXT(struct sirq_run_udp_echo, address),
-    UINT(struct sirq_run_udp_echo, rcvbuf),
-    THREADS(struct sirq_run_udp_echo),
+    LISTEN(struct sirq_run_udp_echo),
+    CYAML_FIELD_END,
+};
+
+const cyaml_schema_field_t sirq_run_dns_fields[] = {
+    TEXT(struct sirq_run_dns, zone),
+    LISTEN(struct sirq_run_dns),
     CYAML_FIELD_END,
 };
 
@@ -125,6 +131,7 @@ const cyaml_schema_field_t sirq_run_nat_router_fields[] = {
 const cyaml_schema_field_t sirq_run_service_fields[] = {
     CYAML_FIELD_MAPPING_PTR("udp-echo", MAY_PTR, struct sirq_run_service, udp_echo,
                             sirq_run_udp_echo_fields),
+    CYAML_FIELD_MAPPING_PTR("dns", MAY_PTR, struct sirq_run_service, dns, sirq_run_dns_fields),
     CYAML_FIELD_MAPPING_PTR("forward", MAY_PTR, struct sirq_run_service, forward,
                             sirq_run_forward_fields),
     CYAML_FIELD_MAPPING_PTR("nat-router", MAY_PTR, struct sirq_run_service, nat_router,

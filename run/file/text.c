@@ -87,3 +87,31 @@ struct sirq_sched sirq_run_sched_of(const struct sirq_run_sched *sched)
         .nice = sched->nice,
     };
 }
+
+const struct sirq_run_listen *sirq_run_listen_of(const struct sirq_run_service *service)
+{
+    if (service->udp_echo != NULL)
+        return &service->udp_echo->listen;
+    return service->dns != NULL ? &service->dns->listen : NULL;
+}
+
+uint32_t sirq_run_port_of(const struct sirq_run_service *service)
+{
+    const struct sirq_run_listen *listen = sirq_run_listen_of(service);
+
+    if (listen == NULL)
+        return 0;
+    return listen->port == 0 && service->dns != NULL ? SIRQ_RUN_DNS_PORT : listen->port;
+}
+
+unsigned sirq_run_threads_of(const struct sirq_run_file *file)
+{
+    unsigned n = 0;
+
+    for (uint32_t i = 0; i < file->n_services; i++) {
+        const struct sirq_run_listen *listen = sirq_run_listen_of(&file->services[i]);
+
+        n += listen != NULL ? 2 * (listen->threads.n_cpus + 1) : 0;
+    }
+    return n;
+}

@@ -93,6 +93,11 @@ enum sirq_drop sirq_ip4_forward_to(struct sirq_cpu *cpu, struct sirq_net_cpu *nc
     return SIRQ_FORWARDED;
 }
 
+/*
+ * Behind NAT, what leaves by the outside device has its connection, and what comes from there comes
+ * to its address; other addresses are nobody's business there (RFC 2663, 2.9; RFC 6092 for IPv6
+ * leaves the choice, and that is forwarded as it is).
+ */
 enum sirq_drop sirq_ip4_forward(struct sirq_cpu *cpu, struct sirq_net_cpu *nc,
                                 const struct sirq_rx *rx, const struct sirq_hop *hop)
 {
@@ -104,6 +109,8 @@ enum sirq_drop sirq_ip4_forward(struct sirq_cpu *cpu, struct sirq_net_cpu *nc,
         return SIRQ_DROP_IP_SRC;
     if (stays(rx->daddr))
         return SIRQ_DROP_IP_DST;
+    if (nat != NULL && hop != NULL && rx->dev == nat->outside && hop->dev != nat->outside)
+        return SIRQ_DROP_NAT_FILTER;
     if (nat != NULL && hop != NULL && hop->dev == nat->outside && rx->dev != nat->outside &&
         rx->ip[8] > 1) { /* one that ends here needs no connection */
         enum sirq_drop verdict = sirq_nat_out(cpu, nat, rx, &change);

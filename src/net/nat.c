@@ -7,11 +7,14 @@
  * of its next few connections has had its time, and then refuses.
  *
  * Finding takes no lock.  A holder may be preempted for long by a thread that keeps it from going
- * on, and every packet of the other CPUs would wait for it.  So `seq` is odd while the chains are
- * being changed, and who walked them meanwhile (as many steps as a chain may have, so also one
- * that leads in a circle for a moment has an end) walks again.  Those who make a connection or
- * take one away hold `lock`, for some dozen instructions; waiting for it is bounded, as in
- * neigh.c, and when that fails the packet is dropped (nat_busy).
+ * on, and every packet of the other CPUs would wait for it.  So `seq` is odd while one connection,
+ * `changing`, is put on its chains or taken off, and who walked them meanwhile (as many steps as
+ * a chain may have, so also one that leads in a circle for a moment has an end) walks again,
+ * unless it found another connection than that one: nothing of that changes, however the walk
+ * came to it.  Those who make a connection or take one away hold `lock`, for some dozen
+ * instructions; waiting for it is bounded, as in neigh.c, and when that fails, or a walk that found
+ * nothing never comes to rest, the packet is dropped (nat_busy).  So a holder that is preempted in
+ * the middle is in the way of new connections and of the one that it changes, and of no other.
  *
  * What packets note in a connection (when it ends, TCP's state) is written without the lock: a
  * connection that was taken away and given to others in between has one wrong time, once.
@@ -32,6 +35,7 @@
 #define FIN_OUT 2u
 #define FIN_IN 4u
 #define RESET 8u
+#define ANSWERED 16u /* by the host inside, no SYN: it wanted what came in */
 
 /* ---- lock and sequence ---------------------------------------------------------------- */
 
@@ -83,6 +87,12 @@ static struct sirq_nat_conn *walk(struct sirq_nat *nat, enum sirq_nat_dir dir,
     return NULL;
 }
 
+/* What was found while the sequence was `seq`, which it still is: does it stand? */
+static bool stands(const struct sirq_nat *nat, uint32_t seq, const struct sirq_nat_conn *c)
+{
+    return (seq & 1) == 0 || (c != NULL && c != &nat->conn[GET(nat->changing)]);
+}
+
 /* Without the lock: also what the caller wants of it, in `found`.  False: the chains are being
  * changed all the time, or by somebody who was preempted. */
 static bool look(struct sirq_nat *nat, enum sirq_nat_dir dir, const struct sirq_nat_tuple *t,
@@ -91,6 +101,7 @@ static bool look(struct sirq_nat *nat, enum sirq_nat_dir dir, const struct sirq_
     for (unsigned i = 0; i < WALKS; i++) {
         uint32_t seq = __atomic_load_n(&nat->seq, __ATOMIC_ACQUIRE);
         struct sirq_nat_conn *c = walk(nat, dir, t);
+        bool good = stands(nat, seq, c);
 
         *found = *t;
         if (c != NULL) {
@@ -100,15 +111,18 @@ static bool look(struct sirq_nat *nat, enum sirq_nat_dir dir, const struct sirq_
         /* The reads above before the second look at the sequence. */
         __atomic_thread_fence(__ATOMIC_ACQUIRE);
         *out = c;
-        if ((seq & 1) == 0 && __atomic_load_n(&nat->seq, __ATOMIC_RELAXED) == seq)
+        if (good && __atomic_load_n(&nat->seq, __ATOMIC_RELAXED) == seq)
             return true;
     }
     return false;
 }
 
-static void change_begin(struct sirq_nat *nat)
+static void change_begin(struct sirq_nat *nat, uint32_t at)
 {
-    SET(nat->seq, nat->seq + 1);
+    /* RELEASE: who sees it sees that the change before has ended; and it is seen by who sees the
+     * odd sequence. */
+    __atomic_store_n(&nat->changing, at, __ATOMIC_RELEASE);
+    __atomic_store_n(&nat->seq, nat->seq + 1, __ATOMIC_RELEASE);
     /* The odd sequence before the changes. */
     __atomic_thread_fence(__ATOMIC_RELEASE);
 }
@@ -143,7 +157,7 @@ static void remove_locked(struct sirq_nat *nat, uint32_t at)
 {
     struct sirq_nat_conn *c = &nat->conn[at];
 
-    change_begin(nat);
+    change_begin(nat, at);
     unlink_locked(nat, SIRQ_NAT_OUT, at);
     unlink_locked(nat, SIRQ_NAT_IN, at);
     SET(c->in.proto, 0);
@@ -177,12 +191,15 @@ static unsigned timeout_s(const struct sirq_nat *nat, uint8_t proto, uint8_t sta
         return config->icmp_s;
     if (proto == SIRQ_PROTO_UDP)
         return (state & SEEN_IN) ? config->udp_stream_s : config->udp_s;
-    if ((state & SEEN_IN) && (state & (RESET | FIN_OUT | FIN_IN)) == 0)
+    if ((state & ANSWERED) && (state & (RESET | FIN_OUT | FIN_IN)) == 0)
         return config->tcp_established_s;
     return config->tcp_transitory_s;
 }
 
-/* A packet of it went by.  A SYN begins anew what has ended (RFC 5382, 5). */
+/*
+ * A packet of it went by.  A SYN begins anew what has ended (RFC 5382, 5).  TCP is open when the host
+ * inside has answered what came in: a SYN-ACK alone may be anybody's, to a SYN that nobody sent.
+ */
 static void note(struct sirq_cpu *cpu, const struct sirq_nat *nat, struct sirq_nat_conn *c,
                  enum sirq_nat_dir dir, uint32_t flags)
 {
@@ -191,6 +208,8 @@ static void note(struct sirq_cpu *cpu, const struct sirq_nat *nat, struct sirq_n
 
     if (proto == SIRQ_PROTO_TCP && (flags & SIRQ_NAT_SYN) != 0)
         state &= SEEN_IN;
+    if (dir == SIRQ_NAT_OUT && (state & SEEN_IN) != 0 && (flags & SIRQ_NAT_SYN) == 0)
+        state |= ANSWERED;
     if (dir == SIRQ_NAT_IN)
         state |= SEEN_IN;
     if (proto == SIRQ_PROTO_TCP && (flags & SIRQ_NAT_FIN) != 0)
@@ -270,7 +289,7 @@ static enum sirq_drop make_locked(struct sirq_cpu *cpu, struct sirq_nat *nat,
     at = nat->free;
     c = &nat->conn[at];
     nat->free = c->next[0];
-    change_begin(nat);
+    change_begin(nat, at);
     SET(c->in.local, t->local);
     SET(c->in.remote, t->remote);
     SET(c->in.lport, t->lport);

@@ -49,6 +49,7 @@ struct sirq_nat {
     uint32_t addr;
     uint32_t mask;      /* buckets - 1 */
     uint32_t lock, seq; /* __atomic */
+    uint32_t changing;  /* connection, while seq is odd; __atomic */
     uint32_t free, hand;
     bool armed;
     uint32_t *bucket[2]; /* __atomic */

@@ -13,8 +13,10 @@
  * Herbert, 2010; here RPS follows it too.)  DIRECT frames are done with when the next comes.
  *
  * Under overload a flow always has frames on a full backlog and would never leave it.  So when
- * a new map has stood for DRAIN_NS, frames of flows that still have to follow it are dropped
- * until their old backlog is done with them (flow_moving): at most what one backlog holds.
+ * a new map has stood for DRAIN_NS and the old backlog is still half full, frames of flows that
+ * have to follow the map are dropped until it is done with them (flow_moving): at most what one
+ * backlog holds.  Time alone is no sign: a CPU whose thread was not run for a while has not
+ * lost anything yet.
  *
  * The table belongs to the device's poll; the map is replaced as a whole by tasks, and the old
  * one freed after sirq_synchronize().
@@ -108,10 +110,12 @@ static void sweep(const struct sirq_net *net, struct sirq_steer *steer)
     }
 }
 
-/* Is it to leave, and has it been given time to do so by itself? */
-static bool overdue(const struct sirq_cpu *cpu, const struct map *map, const struct flow *flow)
+/* Is it to leave, has it been given time to do so by itself, and is there no end of it? */
+static bool overdue(const struct sirq_cpu *cpu, const struct sirq_net *net, const struct map *map,
+                    const struct flow *flow)
 {
-    return flow->generation != map->generation && sirq_now_ns(cpu) - map->since_ns > DRAIN_NS;
+    return flow->generation != map->generation && sirq_now_ns(cpu) - map->since_ns > DRAIN_NS &&
+           sirq_net_backlog_len(net, flow->cpu) >= net->config.netdev_max_backlog / 2;
 }
 
 enum sirq_drop sirq_steer(struct sirq_cpu *cpu, const struct sirq_net *net,
@@ -132,7 +136,7 @@ enum sirq_drop sirq_steer(struct sirq_cpu *cpu, const struct sirq_net *net,
         move(steer, flow, to);
     if (to == flow->cpu)
         flow->generation = map->generation;
-    else if (overdue(cpu, map, flow))
+    else if (overdue(cpu, net, map, flow))
         return SIRQ_DROP_FLOW_MOVING;
     if (map->n == 0)
         sweep(net, steer);

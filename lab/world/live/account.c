@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include <time.h>
 
-#include "netns.h"
+#include "world/common/netns.h"
 
 #define SETTLE_POLL_NS 2000000u
 #define SETTLE_POLLS 5000u /* 10 s */
@@ -29,7 +29,7 @@ void sirq_account_read(struct sirq_account *account, const struct sirq_receivers
     }
     sirq_net_stats_sum(rig->net, &account->net);
     sirq_netdev_stats(&rig->dev, &account->dev);
-    if (rig->session->options->nic == SIRQ_LAB_PACKET && !sirq_netns_lost(&account->lost))
+    if (rig->session->options->nic == SIRQ_LAB_PACKET && !sirq_netns_lost("/proc", &account->lost))
         account->lost -= rig->lost_before;
     account->offered = sirq_sender_offered(&rig->sender);
 }

@@ -9,18 +9,6 @@
  */
 #include "measure.h"
 
-#include <time.h>
-
-static uint64_t thread_cpu_ns(pthread_t thread)
-{
-    struct timespec ts;
-    clockid_t clock;
-
-    if (pthread_getcpuclockid(thread, &clock) || clock_gettime(clock, &ts))
-        return 0;
-    return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 static void add_usage(struct sirq_sample *sample, struct sirq_live *live, unsigned cpu)
 {
     struct sirq_live_usage usage;
@@ -39,7 +27,7 @@ void sirq_sample_take(struct sirq_sample *sample, const struct sirq_receivers *g
     *sample = (struct sirq_sample){.wall_ns = sirq_lab_now_ns()};
     for (unsigned i = 0; i < group->n; i++) {
         sample->received[i] = sirq_receiver_count(&group->receiver[i]);
-        sample->cpu_ns[i] = thread_cpu_ns(group->receiver[i].thread);
+        sample->cpu_ns[i] = sirq_lab_thread_cpu_ns(group->receiver[i].thread);
     }
     add_usage(sample, rig->live, flooded);
     if (rig->irq_cpu != flooded)

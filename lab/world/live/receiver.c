@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "frame.h"
+#include "world/common/frame.h"
 
 #define LOOK_NS 50000000 /* a receiver without packets looks at `stop` this often */
 #define READY_POLL_NS 200000u

@@ -5,8 +5,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "netns.h"
-
 /* Some 4,000 packets: a wake-up with its two switches costs as much as a hundred of them. */
 #define RCVBUF (8u << 20)
 /*
@@ -16,6 +14,8 @@
  */
 #define SHM_RING 8192u
 #define POOL_SLACK 1024u /* packets between a poll and a queue, or in a receiver's hands */
+
+const struct sirq_netns_use sirq_live_veth = {"--nic packet", "--nic shm"};
 
 /* Clock thread. */
 static void note_report(void *arg, unsigned cpu, const char *what, uint64_t value)
@@ -102,7 +102,8 @@ static int open_sender(struct sirq_rig *rig, unsigned receivers, struct sirq_err
                                       .dev = &rig->dev,
                                       .flows = receivers,
                                       .size = options->size,
-                                      .seed = options->seed};
+                                      .seed = options->seed,
+                                      .use = &sirq_live_veth};
 
     return sirq_sender_start(&rig->sender, &config, rig->session->cpus.sender, err);
 }
@@ -122,7 +123,8 @@ static int open_parts(struct sirq_rig *rig, const struct sirq_flood *flood, stru
         rc = open_device(rig, err);
     if (rc)
         return rc;
-    if (rig->session->options->nic == SIRQ_LAB_PACKET && sirq_netns_lost(&rig->lost_before))
+    if (rig->session->options->nic == SIRQ_LAB_PACKET &&
+        sirq_netns_lost("/proc", &rig->lost_before))
         return sirq_fail(err, ENODEV, "--nic packet: no counters of %s", SIRQ_VETH_TX);
     return open_sender(rig, flood->receivers, err);
 }

@@ -6,9 +6,11 @@
 #ifndef SIRQ_LAB_LIVE_RIG_H
 #define SIRQ_LAB_LIVE_RIG_H
 
-#include "cpu.h"
+#include "world/common/cpu.h"
 #include "experiment.h"
-#include "sender.h"
+#include "world/common/sender.h"
+
+extern const struct sirq_netns_use sirq_live_veth;
 
 /* A world's session: what all runs share. */
 struct sirq_session {

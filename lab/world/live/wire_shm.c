@@ -17,7 +17,7 @@
 
 #include <sirq/shm.h>
 
-#include "wire.h"
+#include "world/common/wire.h"
 
 struct shm_wire {
     struct sirq_shm *shm;

@@ -10,10 +10,8 @@
 
 #include "limit.h"
 #include "measure.h"
-#include "netns.h"
 
 #define WARMUP_NS 200000000
-#define TICK_NS 200000000
 
 static int live_open(struct sirq_session **out, const struct sirq_lab_options *options,
                      struct sirq_error *err)
@@ -26,7 +24,9 @@ static int live_open(struct sirq_session **out, const struct sirq_lab_options *o
     session->options = options;
     rc = sirq_lab_cpus_choose(&session->cpus, options->cpu, err);
     if (!rc && options->nic == SIRQ_LAB_PACKET)
-        rc = sirq_netns_enter(err);
+        rc = sirq_netns_enter(&sirq_live_veth, err);
+    if (!rc && options->nic == SIRQ_LAB_PACKET)
+        rc = sirq_veth_make(&sirq_live_veth, err);
     if (rc) {
         free(session);
         return rc;
@@ -45,25 +45,6 @@ static const char *live_no_elsewhere(const struct sirq_session *session)
     return session->cpus.spare < 0 ? "none is to spare (one is flooded, one sends)" : NULL;
 }
 
-/* 0, -EINTR, or -EPIPE: the sender has died. */
-static int pass_time(struct sirq_rig *rig, const struct sirq_progress *progress, uint64_t ns,
-                     struct sirq_error *err)
-{
-    uint64_t start = sirq_lab_now_ns(), gone = 0;
-
-    for (; gone < ns; gone = sirq_lab_now_ns() - start) {
-        uint64_t left = ns - gone;
-        int rc = sirq_lab_wait(rig->sender.pidfd, (int64_t)(left < TICK_NS ? left : TICK_NS));
-
-        if (rc < 0)
-            return rc;
-        if (rc)
-            return sirq_sender_died(&rig->sender, err);
-        sirq_progress_tick(progress, sirq_lab_now_ns() - start);
-    }
-    return 0;
-}
-
 /* Flood and measure.  The sender is idle and every frame accounted for when it returns 0. */
 static int flood_and_measure(struct sirq_receivers *group, const struct sirq_flood *flood,
                              const struct sirq_progress *progress, struct sirq_sample sample[2],
@@ -74,11 +55,11 @@ static int flood_and_measure(struct sirq_receivers *group, const struct sirq_flo
     int rc, idle_rc;
 
     sirq_sender_flood(&rig->sender, flood->rate);
-    rc = pass_time(rig, progress, WARMUP_NS, err);
+    rc = sirq_sender_pass(&rig->sender, progress, WARMUP_NS, err);
     sirq_sample_take(&sample[0], group);
     sirq_receivers_phase(group, SIRQ_PHASE_MEASURE);
     if (!rc)
-        rc = pass_time(rig, progress, (uint64_t)(flood->seconds * 1e9), err);
+        rc = sirq_sender_pass(&rig->sender, progress, (uint64_t)(flood->seconds * 1e9), err);
     sirq_sample_take(&sample[1], group);
     sirq_receivers_phase(group, SIRQ_PHASE_AFTER);
     idle_rc = rc == -EPIPE ? rc : sirq_sender_idle(&rig->sender, err);

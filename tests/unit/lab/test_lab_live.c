@@ -12,10 +12,10 @@
 #include <string.h>
 
 #include "world/live/account.h"
-#include "world/live/cpu.h"
-#include "world/live/frame.h"
-#include "world/live/netns.h"
-#include "world/live/pace.h"
+#include "world/common/cpu.h"
+#include "world/common/frame.h"
+#include "world/common/netns.h"
+#include "world/common/pace.h"
 
 static cpu_set_t set_of(const char *text)
 {

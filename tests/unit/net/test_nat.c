@@ -435,16 +435,33 @@ static void what_has_no_ports_is_dropped(void **state)
     assert_int_equal(nat_stats(r).conns, 0);
 }
 
-static void inside_and_what_is_forwarded_elsewhere_is_not_translated(void **state)
+static void what_stays_inside_is_not_translated(void **state)
 {
     struct router *r = *state;
 
     assert_int_equal(nat_out(r, HOST(1), 4000, HOST(2), 53), SIRQ_FORWARDED);
     assert_addrs(nat_sent(r, INSIDE), HOST(1), HOST(2));
+    assert_int_equal(nat_stats(r).conns, 0);
+}
+
+/* Whoever is on the outside network could send to private addresses, and be answered. */
+static void what_comes_past_the_translation_is_filtered(void **state)
+{
+    struct router *r = *state;
+
+    assert_int_equal(router_rx(r, OUTSIDE, nat_udp(r, OUTSIDE, REMOTE, 53, HOST(1), 4000)),
+                     SIRQ_DROP_NAT_FILTER);
+    assert_int_equal(nat_out(r, HOST(1), 4000, REMOTE, 53), SIRQ_FORWARDED);
+    nat_sent(r, OUTSIDE); /* also of a connection: its remote end does not know that address */
+    assert_int_equal(router_rx(r, OUTSIDE, nat_udp(r, OUTSIDE, REMOTE, 53, HOST(1), 4000)),
+                     SIRQ_DROP_NAT_FILTER);
+    assert_int_equal(r->dev[INSIDE].nsent, 0);
+    assert_int_equal(nat_back(r, 53, 4000), SIRQ_FORWARDED);
+    nat_sent(r, INSIDE);
+    assert_int_equal(sirq_nat_set(r->h.net, NULL, NULL, NULL), 0); /* a router as any */
     assert_int_equal(router_rx(r, OUTSIDE, nat_udp(r, OUTSIDE, REMOTE, 53, HOST(1), 4000)),
                      SIRQ_FORWARDED);
     assert_addrs(nat_sent(r, INSIDE), REMOTE, HOST(1));
-    assert_int_equal(nat_stats(r).conns, 0);
 }
 
 #define NAT_TEST(test) cmocka_unit_test_setup_teardown(test, setup, router_teardown)
@@ -471,7 +488,8 @@ int main(void)
         NAT_TEST(traceroute_sees_the_router_and_what_is_behind_it),
         NAT_TEST(too_long_for_outside_is_told_with_the_inside_address),
         NAT_TEST(what_has_no_ports_is_dropped),
-        NAT_TEST(inside_and_what_is_forwarded_elsewhere_is_not_translated),
+        NAT_TEST(what_stays_inside_is_not_translated),
+        NAT_TEST(what_comes_past_the_translation_is_filtered),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

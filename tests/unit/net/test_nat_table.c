@@ -3,6 +3,9 @@
 #include <pthread.h>
 #include <sched.h>
 
+#define SIRQ_NET_INTERNAL
+#include "nat.h"
+
 #include "nat_env.h"
 
 static int setup(void **state)
@@ -77,6 +80,14 @@ static void tcp_is_kept_as_long_as_its_state_asks_for(void **state)
     struct router *r = *state;
 
     segment(r, INSIDE, TCP_SYN); /* never answered */
+    sleep_s(r, 4);
+    assert_int_equal(nat_stats(r).conns, 1);
+    sleep_s(r, 2);
+    assert_int_equal(nat_stats(r).conns, 0);
+    segment(r, INSIDE, TCP_SYN); /* answered, which nobody takes up */
+    segment(r, OUTSIDE, TCP_SYN | TCP_ACK);
+    segment(r, OUTSIDE, TCP_SYN | TCP_ACK);
+    segment(r, INSIDE, TCP_SYN);
     sleep_s(r, 4);
     assert_int_equal(nat_stats(r).conns, 1);
     sleep_s(r, 2);
@@ -360,6 +371,36 @@ static void connection_begun_on_two_cpus_at_once_is_one(void **state)
     test_dev_close(&third, &r->h.cpu[0]);
 }
 
+/*
+ * A CPU that was preempted while it took a connection away, at any point of that: those of the
+ * others go on both ways, and only new ones have to wait.
+ */
+static void holder_that_does_not_go_on_stops_no_connection(void **state)
+{
+    struct router *r = *state;
+    struct sirq_nat *nat = r->h.net->nat;
+
+    for (uint16_t i = 0; i < 4; i++)
+        assert_int_equal(nat_out(r, HOST(1), 2000, REMOTE, (uint16_t)(53 + i)), SIRQ_FORWARDED);
+    clear(r);
+    nat->lock = 1;
+    nat->changing = 2; /* as it is between change_begin() and change_end() */
+    nat->seq++;
+    for (uint16_t i = 0; i < 4; i++) {
+        enum sirq_drop want = nat->conn[2].in.rport == 53 + i ? SIRQ_DROP_NAT_BUSY : SIRQ_FORWARDED;
+
+        assert_int_equal(nat_out(r, HOST(1), 2000, REMOTE, (uint16_t)(53 + i)), want);
+        assert_int_equal(nat_back(r, (uint16_t)(53 + i), 2000), want);
+        clear(r);
+    }
+    assert_int_equal(nat_out(r, HOST(1), 2000, REMOTE, 99), SIRQ_DROP_NAT_BUSY);
+    nat->seq++;
+    nat->lock = 0;
+    assert_int_equal(nat_out(r, HOST(1), 2000, REMOTE, 99), SIRQ_FORWARDED);
+    assert_int_equal(nat_back(r, 55, 2000), SIRQ_FORWARDED);
+    clear(r);
+}
+
 #define NAT_TEST(test) cmocka_unit_test_setup_teardown(test, setup, router_teardown)
 
 int main(void)
@@ -374,6 +415,7 @@ int main(void)
         NAT_TEST(large_table_is_emptied_in_time),
         NAT_TEST(turned_off_all_is_forgotten_and_memory_given_back),
         NAT_TEST(bad_setting_is_refused),
+        NAT_TEST(holder_that_does_not_go_on_stops_no_connection),
         NAT_TEST(connection_begun_on_two_cpus_at_once_is_one),
         NAT_TEST(directions_on_two_cpus_make_each_connection_once),
     };

@@ -49,10 +49,30 @@ static void map_off_keeps_order_and_forgets_flows(void **state)
     stop(w);
 }
 
-/* An overload in which the old backlog is never done: after 10 ms they are made to leave. */
-static void map_change_under_overload_takes_hold(void **state)
+/* A CPU that does not run for a while is no overload: nothing is dropped, however long it takes. */
+static void map_change_with_a_slow_cpu_loses_nothing(void **state)
 {
     struct world *w = start(NULL);
+
+    (void)state;
+    set_rps(w, one, 1);
+    assert_int_equal(send(w, 5, 1), SIRQ_STEERED);
+    set_rps(w, zero, 1);
+    w->h.now_ns += 5000 * MS;
+    assert_int_equal(send(w, 5, 2), SIRQ_STEERED);
+    other_cpu(w);
+    assert_int_equal(send(w, 5, 3), SIRQ_DELIVERED);
+    for (unsigned i = 1; i <= 3; i++)
+        assert_int_equal(next(w), i);
+    stop(w);
+}
+
+/* An overload in which the old backlog is never done, and half full: after 10 ms they are made to
+ * leave. */
+static void map_change_under_overload_takes_hold(void **state)
+{
+    const struct sirq_net_config small = {.netdev_max_backlog = 4};
+    struct world *w = start(&small);
 
     (void)state;
     set_rps(w, one, 1);
@@ -132,6 +152,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(map_change_flow_follows_when_its_backlog_is_done),
         cmocka_unit_test(map_off_keeps_order_and_forgets_flows),
+        cmocka_unit_test(map_change_with_a_slow_cpu_loses_nothing),
         cmocka_unit_test(map_change_under_overload_takes_hold),
         cmocka_unit_test(rfs_follows_the_consumer_without_reordering),
         cmocka_unit_test(rfs_off_goes_by_the_map),

@@ -86,7 +86,7 @@ static void file_good_is_read_whole(void **state)
     assert_null(file->interfaces[0].threaded);
     assert_int_equal(file->backlog_threads[0].on.sched.priority, 3);
     assert_int_equal(file->backlog_threads[1].on.n_cpus, 2);
-    assert_int_equal(file->services[0].udp_echo->threads.n_cpus, 2);
+    assert_int_equal(file->services[0].udp_echo->listen.threads.n_cpus, 2);
     assert_non_null(file->services[2].forward);
     sirq_run_source_free(&source);
 }
@@ -193,11 +193,21 @@ static const struct {
      "one, or leave it out"},
     {"address: 192.0.2.1", "address: here",
      "t.yaml:21: services[0].udp-echo.address: 'here': give an address without a prefix"},
+    {"udp-echo: {port: 9}", "dns: {port: 53}",
+     "t.yaml:22: services[1].dns.zone: is missing; give it"},
+    {"udp-echo: {port: 9}", "dns: {zone: a.zone, port: 7}",
+     "t.yaml:22: services[1].dns.port: 7 is the port of services[0] too; give another"},
+    {"udp-echo: {port: 9}", "dns: {zone: a.zone, address: 192.0.2.9}",
+     "t.yaml:22: services[1].dns.address: '192.0.2.9': no interface has it; give it to one, or "
+     "leave it out"},
+    {"udp-echo: {port: 9}", "dns: {zone: a.zone, rcvbuf: 1}",
+     "t.yaml:22: services[1].dns.rcvbuf: 1: give 4096 to 268435456"},
     {"address: 192.0.2.1", "batch: 33", "t.yaml:21: services[0].udp-echo.batch: 33: give 1 to 32"},
     {"udp-echo: {port: 9}", "{}",
-     "t.yaml:22: services[1]: is none; there are: udp-echo, forward, nat-router"},
+     "t.yaml:22: services[1]: is none; there are: udp-echo, dns, forward, nat-router"},
     {"udp-echo: {port: 9}", "{udp-echo: {port: 9}, forward: {}}",
-     "t.yaml:22: services[1]: is several; one an entry; there are: udp-echo, forward, nat-router"},
+     "t.yaml:22: services[1]: is several; one an entry; there are: udp-echo, dns, forward, "
+     "nat-router"},
     {"udp-echo: {port: 9}", "forward: {}",
      "t.yaml:23: services[2].forward: is given twice; leave one out"},
     {"udp-echo: {port: 9}", "forward: {to: all}",

@@ -25,6 +25,7 @@ static const struct doc_section sections[] = {
     {"routes", sirq_run_route_fields},
     {"services", sirq_run_service_fields},
     {"udp-echo", sirq_run_udp_echo_fields},
+    {"dns", sirq_run_dns_fields},
     {"nat-router", sirq_run_nat_router_fields},
 };
 
