@@ -126,7 +126,8 @@ enum sirq_drop sirq_ip6_forward(struct sirq_cpu *cpu, struct sirq_net_cpu *nc,
 {
     const struct sirq_ip dst = sirq_load_ip6(rx->ip + 24), src = sirq_load_ip6(rx->ip + 8);
     struct sirq_pkt *pkt;
-    uint32_t idx, mtu;
+    uint32_t idx, mtu, upper;
+    uint8_t proto = 0;
 
     if (sirq_ip_link_local(&src) || sirq_ip_none(&src)) /* RFC 4291, 2.5.2 and 2.5.6 */
         return SIRQ_DROP_IP6_SRC;
@@ -148,9 +149,9 @@ enum sirq_drop sirq_ip6_forward(struct sirq_cpu *cpu, struct sirq_net_cpu *nc,
         return SIRQ_DROP_NO_BUFFER;
     memcpy(pkt->data + SIRQ_TX_L3, rx->ip, rx->ip_len);
     pkt->len = (uint16_t)rx->ip_len;
-    if (rx->csum_partial)
-        complete_checksum(pkt->data + SIRQ_TX_L3 + SIRQ_IP6_HLEN, rx->ip_len - SIRQ_IP6_HLEN,
-                          rx->ip[6]);
+    upper = rx->csum_partial ? sirq_ip6_upper(rx->ip, rx->ip_len, &proto) : 0;
+    if (upper != 0)
+        complete_checksum(pkt->data + SIRQ_TX_L3 + upper, rx->ip_len - upper, proto);
     pkt->data[SIRQ_TX_L3 + 7]--;
     sirq_hop_output(cpu, nc, hop, &dst, idx);
     return SIRQ_FORWARDED;

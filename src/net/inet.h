@@ -241,6 +241,9 @@ enum sirq_drop sirq_icmp6_rx(struct sirq_cpu *cpu, struct sirq_net_cpu *nc,
 
 /* ip6.c */
 enum sirq_drop sirq_ip6_rx(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, struct sirq_rx *rx);
+/* Where the upper layer's header begins in a packet of `len` bytes, and which that is; what the
+ * extension headers ask for is not looked at.  0: a fragment, cut, or too many. */
+uint32_t sirq_ip6_upper(const uint8_t *ip, uint32_t len, uint8_t *proto);
 /* The folded sum of a segment and its pseudo-header, from the packet at `ip`; memory order. */
 uint16_t sirq_ip6_csum(const uint8_t *ip, uint8_t proto, const uint8_t *segment, uint32_t len);
 

@@ -25,6 +25,24 @@ uint16_t sirq_ip6_csum(const uint8_t *ip, uint8_t proto, const uint8_t *segment,
     return sirq_csum_fold(sirq_csum_add(sum, segment, len));
 }
 
+uint32_t sirq_ip6_upper(const uint8_t *ip, uint32_t len, uint8_t *proto)
+{
+    uint8_t next = ip[6];
+    uint32_t at = SIRQ_IP6_HLEN;
+
+    for (unsigned i = 0; i <= EXT_MAX && next != NEXT_FRAGMENT; i++) {
+        if (next != NEXT_HOP_BY_HOP && next != NEXT_ROUTING && next != NEXT_DEST_OPTIONS) {
+            *proto = next;
+            return at;
+        }
+        if (len - at < 8 || (ip[at + 1] + 1u) * 8 > len - at)
+            return 0;
+        next = ip[at];
+        at += (ip[at + 1] + 1u) * 8;
+    }
+    return 0;
+}
+
 /* Options of a hop-by-hop or destination header; false: they refuse the packet. */
 static bool options_good(const uint8_t *p, uint32_t len)
 {

@@ -336,6 +336,34 @@ static void checksum_that_was_left_to_a_device_is_filled_in_when_forwarded(void 
     assert_memory_equal(r->dev[1].sent[1] + 22, good + 22, len - 22);
 }
 
+/* Hop-by-hop and destination options before the datagram; then with a length that leads beyond the
+ * packet, of which nothing is touched but the hop limit. */
+static void checksum_left_to_a_device_is_found_behind_extension_headers(void **state)
+{
+    static const uint8_t options[24] = {60, 0, 1, 4, 0, 0, 0, 0, 17, 1, 1, 12};
+    struct router *r = *state;
+    uint32_t len = put_udp6(r, "2001:db8::5", "2001:db8:1::5", 21);
+    uint8_t good[FRAME_MAX];
+
+    sirq_net_set_forwarding(r->h.net, true);
+    memcpy(good, r->frame + 54, len - 54);
+    leave_checksum(r->frame + 54, r->frame + 22, 16);
+    memmove(r->frame + 54 + sizeof(options), r->frame + 54, len - 54);
+    memcpy(r->frame + 54, options, sizeof(options));
+    frame_put16(r->frame + 18, frame_get16(r->frame + 18) + sizeof(options));
+    r->frame[20] = 0; /* hop-by-hop */
+    r->dev[0].dev.rx_csum_partial = true;
+    assert_int_equal(router_rx(r, 0, len + sizeof(options)), SIRQ_FORWARDED);
+    r->frame[54 + 8 + 1] = 200;
+    assert_int_equal(router_rx(r, 0, len + sizeof(options)), SIRQ_FORWARDED);
+    put_nd(r, 136, "2001:db8:1::5", "2001:db8:1::1", "2001:db8:1::5");
+    memcpy(r->frame, us_mac[1], 6);
+    assert_int_equal(router_rx(r, 1, 86), SIRQ_HANDLED);
+    assert_int_equal(r->dev[1].nsent, 3);
+    assert_memory_equal(r->dev[1].sent[1] + 54 + sizeof(options), good, len - 54);
+    assert_memory_not_equal(r->dev[1].sent[2] + 54 + sizeof(options), good, len - 54);
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, router_teardown)
@@ -349,6 +377,7 @@ int main(void)
         CASE(datagram_for_another_net_is_forwarded_with_one_hop_less),
         CASE(address_that_no_wire_may_show_is_dropped),
         CASE(checksum_that_was_left_to_a_device_is_filled_in_when_forwarded),
+        CASE(checksum_left_to_a_device_is_found_behind_extension_headers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
