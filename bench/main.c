@@ -90,7 +90,7 @@ static void usage(FILE *out)
 {
     fprintf(out, "usage: softirq-bench [--quick] [--runs N] [--csv FILE] [PART...]\n"
                  "Compares softirq with libuv, eventfd + epoll, liburcu and ns-3 in one run.\n"
-                 "  --quick     about 20 seconds instead of about 90\n"
+                 "  --quick     about one minute instead of about six\n"
                  "  --runs N    runs of each part, 1 to 32 (15; 5 with --quick)\n"
                  "  --csv FILE  write the figures too\n"
                  "  --fair      SCHED_OTHER for all threads; else SCHED_FIFO where permitted,\n"

@@ -46,7 +46,7 @@ struct sirq_irq {
     bool (*pending)(void *data); /* would the device interrupt now?  for polling; no syscall */
     void *data;
     struct sirq_cpu *cpu; /* where it is delivered; host writes */
-    int fd_flags;         /* the live host's: fd's file status flags while masked */
+    int fd_flags;         /* the live host's: fd's file status flags while masked; __atomic */
     void *host;           /* the host's own */
 };
 

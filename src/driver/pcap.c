@@ -167,7 +167,8 @@ static void *pcap_timer(void *arg)
         /* Acquire: the word before next_ns, which was stored before the unmask. */
         uint32_t irq = __atomic_load_n(&nic->irq, __ATOMIC_ACQUIRE);
         uint64_t next = __atomic_load_n(&nic->next_ns, __ATOMIC_ACQUIRE);
-        uint64_t now = pcap_now_ns(), due = nic->start_ns + next;
+        uint64_t now = pcap_now_ns(),
+                 due = __atomic_load_n(&nic->start_ns, __ATOMIC_RELAXED) + next;
         struct timespec wait;
 
         if (irq != PCAP_UNMASKED || next == PCAP_NEVER) {

@@ -317,14 +317,14 @@ static bool release_some(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, struct s
     return pending != SIRQ_POOL_NIL;
 }
 
-void sirq_neigh_update(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, struct sirq_netdev *dev,
-                       const struct sirq_ip *addr, const uint8_t mac[6])
+static void update(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, struct sirq_netdev *dev,
+                   const struct sirq_ip *addr, const uint8_t mac[6])
 {
-    struct sirq_neigh_table *t = __atomic_load_n(&nc->net->neigh, __ATOMIC_ACQUIRE);
+    struct sirq_neigh_table *t = nc->net->neigh;
     bool answered = false;
     struct entry *e;
 
-    if (t == NULL || !lock(t))
+    if (!lock(t))
         return;
     e = find_locked(t, dev, addr);
     if (e != NULL) {
@@ -344,6 +344,18 @@ void sirq_neigh_update(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, struct sir
     unlock(t);
     for (unsigned i = 0; answered && i < ROUNDS; i++)
         answered = release_some(cpu, nc, dev, addr, mac, i + 1 == ROUNDS);
+}
+
+/* The NIC chose the queue that the answer came to: it is for whoever asked on any of them. */
+void sirq_neigh_update(struct sirq_cpu *cpu, struct sirq_net_cpu *nc, struct sirq_netdev *dev,
+                       const struct sirq_ip *addr, const uint8_t mac[6])
+{
+    struct sirq_netdev *queue = dev;
+
+    if (__atomic_load_n(&nc->net->neigh, __ATOMIC_ACQUIRE) == NULL)
+        return;
+    for (unsigned at = 0; queue != NULL; queue = sirq_link_other_queue(dev, &at))
+        update(cpu, nc, queue, addr, mac);
 }
 
 /* ---- time ----------------------------------------------------------------------------- */

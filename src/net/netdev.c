@@ -86,6 +86,8 @@ int sirq_netdev_open(struct sirq_netdev *dev, struct sirq_net *net,
         config = &defaults;
     snprintf(dev->name, sizeof(dev->name), "%s",
              config->ifname != NULL ? config->ifname : driver->name);
+    if (config->queue != 0)
+        __atomic_store_n(&net->several_queues, true, __ATOMIC_RELAXED);
     sirq_napi_init(&dev->napi, netdev_poll, SIRQ_NAPI_WEIGHT);
     rc = sirq_link_open(dev, err);
     if (rc != 0)

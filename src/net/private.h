@@ -179,6 +179,7 @@ struct sirq_net {
     uint32_t *rfs;                              /* __atomic: the table, or null: off */
     uint32_t *rfs_table;                        /* hash's upper half, and CPU + 1; __atomic */
     struct sirq_netdev *devs[SIRQ_NETDEVS_MAX]; /* open ones, by link->id; __atomic */
+    bool several_queues;                        /* of one interface were opened; __atomic */
     uint32_t lock;                              /* tables, for writers */
     size_t bytes;                               /* stack and sockets without the pool, __atomic */
 };
@@ -195,6 +196,8 @@ void sirq_net_unlock(struct sirq_net *net);
 /* tx.c */
 int sirq_link_open(struct sirq_netdev *dev, struct sirq_error *err);
 void sirq_link_close(struct sirq_netdev *dev);
+/* The next of the other queues of dev's interface, from *at (0 at first), or null. */
+struct sirq_netdev *sirq_link_other_queue(const struct sirq_netdev *dev, unsigned *at);
 void sirq_net_tx_action(struct sirq_cpu *cpu, void *data);
 void sirq_tx_flush_local(struct sirq_cpu *cpu, struct sirq_net_cpu *nc);
 /* The frame in buffer `idx`, complete: on its way to the device.  The buffer is not the

@@ -232,6 +232,22 @@ int sirq_link_open(struct sirq_netdev *dev, struct sirq_error *err)
     return sirq_fail(err, ENOSPC, "netdev: %u devices are open: close one", SIRQ_NETDEVS_MAX);
 }
 
+/* Without an interface a device has its driver's name. */
+struct sirq_netdev *sirq_link_other_queue(const struct sirq_netdev *dev, unsigned *at)
+{
+    if (!__atomic_load_n(&dev->net->several_queues, __ATOMIC_RELAXED) ||
+        strcmp(dev->name, dev->driver->name) == 0)
+        return NULL;
+    while (*at < SIRQ_NETDEVS_MAX) {
+        struct sirq_netdev *other = __atomic_load_n(&dev->net->devs[(*at)++], __ATOMIC_ACQUIRE);
+
+        if (other != NULL && other != dev && other->driver == dev->driver &&
+            other->vlan == dev->vlan && strcmp(other->name, dev->name) == 0)
+            return other;
+    }
+    return NULL;
+}
+
 /* As the owner of a CPU's bottom halves: what waits is lost. */
 static void link_drain(struct sirq_cpu *cpu, void *data)
 {

@@ -142,7 +142,7 @@ static void receive(uint64_t n, int budget)
 }
 
 /* Of all sizes, 5,000 of them, taken `budget` at most in a poll. */
-static void many_frames_keep_order_and_sums(int budget)
+static inline void many_frames_keep_order_and_sums(int budget)
 {
     uint32_t seq = 0;
 

@@ -23,7 +23,9 @@ void sirq_host_line_owner(const struct sirq_irq *irq, uint32_t tid)
 
 static void set_async(const struct sirq_irq *irq, bool on)
 {
-    fcntl(irq->fd, F_SETFL, on ? irq->fd_flags | O_ASYNC : irq->fd_flags);
+    int flags = __atomic_load_n(&irq->fd_flags, __ATOMIC_RELAXED);
+
+    fcntl(irq->fd, F_SETFL, on ? flags | O_ASYNC : flags);
 }
 
 static int line_epoll(struct live_cpu *lc, struct sirq_irq *irq, int op, bool on)
@@ -68,12 +70,15 @@ void sirq_host_irq_unmask(struct sirq_irq *irq)
 
 static int line_open(struct live_cpu *lc, struct sirq_irq *irq)
 {
+    int flags;
+
     if (lc->live->delivery != SIRQ_DELIVER_SIGNAL)
         return line_epoll(lc, irq, EPOLL_CTL_ADD, irq->self_masking) == 0 ? 0 : -errno;
-    irq->fd_flags = fcntl(irq->fd, F_GETFL);
-    if (irq->fd_flags < 0 || fcntl(irq->fd, F_SETSIG, irq->self_masking ? lc->live->signo : 0) != 0)
+    flags = fcntl(irq->fd, F_GETFL);
+    if (flags < 0 || fcntl(irq->fd, F_SETSIG, irq->self_masking ? lc->live->signo : 0) != 0)
         return -errno;
-    irq->fd_flags &= ~O_ASYNC;
+    /* A poll that is under way while the line moves may unmask it: it reads the same value. */
+    __atomic_store_n(&irq->fd_flags, flags & ~O_ASYNC, __ATOMIC_RELAXED);
     sirq_host_line_owner(irq, __atomic_load_n(&lc->target, __ATOMIC_ACQUIRE));
     if (irq->self_masking)
         set_async(irq, true);

@@ -2,6 +2,8 @@
 /* Addresses, ARP, echo, forwarding: what comes in, and the frames that leave for it. */
 #include "inet_env.h"
 
+#include <stdio.h>
+
 #define HER 0x0a000005u /* on device 0 */
 #define HIM 0x0a000105u /* on device 1 */
 
@@ -112,6 +114,33 @@ static void neighbour_that_never_answers_is_asked_thrice_and_given_up(void **sta
     net_host_check_sums(&r->h);
     net_host_sleep(&r->h, 5 * SECOND);
     assert_int_equal(sirq_timer_next(&r->h.cpu[0]), UINT64_MAX); /* no tick for nothing */
+}
+
+static void answer_on_another_queue_of_the_interface_is_taken(void **state)
+{
+    static const struct sirq_netdev_config config = {.ifname = "eth9", .queue = 1};
+    static struct test_dev queue; /* of the first device's interface */
+    struct router *r = *state;
+    uint32_t incomplete, len;
+
+    snprintf(r->dev[0].dev.name, sizeof(r->dev[0].dev.name), "eth9");
+    assert_int_equal(sirq_netdev_open(&queue.dev, r->h.net, &test_driver, &config, NULL), 0);
+    sirq_napi_enable(&queue.dev.napi);
+    queue.masked = 0;
+    router_rx(r, 0, put_ping(r, 0, HER, US4(0), 8));
+    assert_int_equal(sirq_net_neighbours(r->h.net, &incomplete), 1);
+    assert_int_equal(incomplete, 1);
+    router_rx(r, 1, put_arp(r, 1, 2, HER, US4(1))); /* another interface's: not about her */
+    sirq_net_neighbours(r->h.net, &incomplete);
+    assert_int_equal(incomplete, 1);
+    test_dev_sent_clear(&r->dev[0]);
+    len = put_arp(r, 0, 2, HER, US4(0));
+    assert_int_equal(test_dev_rx(&queue, &r->h.cpu[0], r->frame, len), SIRQ_HANDLED);
+    sirq_net_neighbours(r->h.net, &incomplete);
+    assert_int_equal(incomplete, 0);
+    assert_int_equal(r->dev[0].nsent, 1); /* what waited goes where it was to go */
+    assert_int_equal(queue.nsent, 0);
+    test_dev_close(&queue, &r->h.cpu[0]);
 }
 
 static void neighbour_in_use_is_asked_again_and_an_idle_one_goes(void **state)
@@ -405,6 +434,7 @@ int main(void)
         CASE(ping_asks_for_the_neighbour_and_is_answered),
         CASE(ping_that_is_cut_spoilt_or_to_many_is_dropped),
         CASE(neighbour_that_never_answers_is_asked_thrice_and_given_up),
+        CASE(answer_on_another_queue_of_the_interface_is_taken),
         CASE(neighbour_in_use_is_asked_again_and_an_idle_one_goes),
         CASE(scan_of_empty_addresses_leaves_known_neighbours_alone),
         CASE(datagram_for_another_net_is_forwarded_with_less_ttl),
