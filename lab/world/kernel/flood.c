@@ -57,6 +57,17 @@ static int run_once(void *experiment, const struct sirq_kernel_policy *policy, d
     return rc;
 }
 
+/* The same in every run of a row: its spread is that of the runs it was measured in. */
+static void spread_limit(struct sirq_row *row, const struct sirq_flood_limit *limit)
+{
+    for (unsigned i = 0; i < row->nmetrics; i++) {
+        if (strcmp(row->metric[i].name, "limit_rate") != 0)
+            continue;
+        row->metric[i].least = limit->rate_min;
+        row->metric[i].most = limit->rate_max;
+    }
+}
+
 static int run_rate(struct sirq_kernel_flood *flood, double rate, struct sirq_error *err)
 {
     struct sirq_kernel_session *session = &flood->session;
@@ -73,6 +84,7 @@ static int run_rate(struct sirq_kernel_flood *flood, double rate, struct sirq_er
     for (unsigned i = 0; i < session->options->nkernel; i++) {
         double offered = 0;
 
+        spread_limit(rows.row[i], &flood->limit);
         sirq_row_get(rows.row[i], "offered_rate", &offered);
         rows.row[i]->comparable = flood->limit.rate > 0 && offered >= flood->limit.rate;
     }
