@@ -6,7 +6,9 @@
 
 dnsperf asks over a veth pair, at a fixed rate; then the same while another process floods the
 server's port with 3 times the datagrams that its CPU can carry (or as many as the sender can).
-Server and softirqs have CPU 0, dnsperf and the flood CPU 1.  NSD, on the kernel's own sockets, has
+The interface has one queue, so junk and queries share its ring.  Server, softirqs and the thread
+that polls the veth have CPU 0, the flood has CPU 1.  dnsperf is on CPU 0 under SCHED_FIFO: beside
+the flood it would ask in the flood's pauses, and here it is not what is starved.  NSD, on the kernel's own sockets, has
 the same interface, CPU and zone.  Each contender in namespaces of its own; needs root.
 """
 
@@ -113,7 +115,7 @@ def mac_of(world):
 
 
 def start_flood(world, build, gap_ns, seconds):
-    return world.client.start("nice", "-n", "5", os.path.join(build, "bench/junk"), "cl0",
+    return world.client.start(os.path.join(build, "bench/junk"), "cl0",
                               mac_of(world), 53, gap_ns, seconds, 1, stdout=subprocess.PIPE,
                               text=True)
 
@@ -124,8 +126,9 @@ def flood_rate(child):
 
 
 def open_world(build, name):
-    world = DnsWorld()
+    world = DnsWorld(("numrxqueues", 1, "numtxqueues", 1))
     pin_softirqs(world)
+    world.before = ("taskset", "-c", "0", "chrt", "-f", "10")
     setting = CONTENDERS[name]
     server = Nsd(world) if setting is None else Ours(world, build, setting)
     return world, server

@@ -43,10 +43,11 @@ def address_of(i):
 class DnsWorld:
     """Two hosts and a veth pair; `folder` has the zone and dnsperf's queries."""
 
-    def __init__(self):
+    def __init__(self, queues=()):
         need(("ethtool", "ethtool"), ("dnsperf", "dnsperf"))
         self.server, self.client = Host(), Host()
-        veth(self.client, "cl0", self.server, "eth1")
+        self.before = ()  # what dnsperf is started with
+        veth(self.client, "cl0", self.server, "eth1", queues)
         self.client.run("ip", "addr", "add", CLIENT + "/24", "dev", "cl0")
         self.client.run("ip", "addr", "add", CLIENT6 + "/64", "dev", "cl0", "nodad")
         self.temporary = tempfile.TemporaryDirectory(prefix="softirq-dns-")
@@ -90,11 +91,11 @@ class DnsWorld:
 
     def dnsperf(self, seconds, *args, server=SERVER):
         """Its own account: sent, completed, and of each rcode."""
-        return account_of(self.client.run("dnsperf", "-s", server, "-d", self.queries, "-l",
+        return account_of(self.client.run(*self.before, "dnsperf", "-s", server, "-d", self.queries, "-l",
                                           seconds, *args, timeout=seconds + 30))
 
     def start_dnsperf(self, seconds, *args):
-        return self.client.start("dnsperf", "-s", SERVER, "-d", self.queries, "-l", seconds, *args,
+        return self.client.start(*self.before, "dnsperf", "-s", SERVER, "-d", self.queries, "-l", seconds, *args,
                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
     def close(self):

@@ -89,10 +89,11 @@ def quiet(host, *argv):
     host.run(*argv, check=False)
 
 
-def veth(left, name_left, right, name_right):
-    """A pair between two hosts, up; frames of at most an MTU, as a wire has them."""
-    left.run("ip", "link", "add", name_left, "type", "veth", "peer", "name", name_right, "netns",
-             right.holder.pid)
+def veth(left, name_left, right, name_right, queues=()):
+    """A pair between two hosts, up; frames of at most an MTU, as a wire has them.  queues: arguments
+    of ip link that say how many each end has."""
+    left.run("ip", "link", "add", name_left, *queues, "type", "veth", "peer", "name", name_right,
+             *queues, "netns", right.holder.pid)
     for host, name in ((left, name_left), (right, name_right)):
         host.run("ethtool", "-K", name, "tso", "off", "gso", "off")
         host.run("sysctl", "-qw", f"net.ipv6.conf.{name}.accept_dad=0")
